@@ -1,0 +1,22 @@
+"""Recursion of Thought: exact data, training and evaluation of models that divide and conquer.
+
+The rooms, in the order data flow. A room imports only itself and those above it:
+
+    compiled    how functions are compiled and cached
+    vocab       every symbol and its id; text to tokens and back
+    rng         random numbers that depend on a seed and an index alone
+    tasks       what is asked: samplers, rules, one file per family
+    config      typed, checked settings; what Hydra's YAML becomes
+    contexts    from a question to its contexts under a method, and their targets
+    data        the training stream, the test set, batches
+    models      the backbones
+    evaluation  accuracy over the unique contexts of a test set
+    inference   problems solved by the model's own recursion
+    training    one run from start to end
+    report      runs collected into tables and figures
+    cli         the `rotlab` command
+
+Importing this package imports none of them, so that it costs nothing to ask for the version.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,60 @@
+"""The decorator of every compiled function, and the cache that cannot serve old rules.
+
+Numba's own cache keys a function by the file that it stands in. A cached driver that calls a rule in another file
+would go on serving the old rule after that file was edited, in every later process: silently wrong data. So compiled
+code is cached in a folder named by a hash of *all* sources that hold compiled code; an edit anywhere starts a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.errors import NumbaExperimentalFeatureWarning
+
+_PACKAGE = Path(__file__).resolve().parent
+_COMPILED_ROOMS = ("compiled.py", "vocab.py", "rng.py", "tasks", "contexts")
+
+# The rules are called through a table of functions, which Numba has offered as "experimental" since 2020.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+
+def source_hash() -> str:
+    """Sixteen hex digits that change whenever a source with compiled code, or Numba, does."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for room in _COMPILED_ROOMS:
+        path = _PACKAGE / room
+        for source in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(source.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """The folder of compiled code: under ROTLAB_CACHE_DIR, else the user's cache folder, else a temporary one."""
+    base = os.environ.get("ROTLAB_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folder = Path(base) / "rotlab" / source_hash()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError as error:
+        warnings.warn(f"compiled code can't be kept in {folder} ({error}); a temporary folder is used", stacklevel=2)
+    return Path(tempfile.mkdtemp(prefix="rotlab-"))
+
+
+CACHE_FOLDER = cache_folder()
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """`function` compiled by Numba at its first call and kept in `CACHE_FOLDER`; the plain function without JIT."""
+    kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE_FOLDER)
+    try:
+        return numba.njit(cache=True)(function)
+    finally:
+        numba.config.CACHE_DIR = kept

@@ -1,0 +1,143 @@
+"""Running the compiled loops to their end: where they pause, a plain Python rule or sampler speaks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rotlab.contexts.memo import (
+    DONE, FAILED, N_ROWS, NOTHING, PAUSED, TOP, TYPE, Memo, begin, clear, new_memo, sampled, solve, with_room,
+)  # fmt: skip
+from rotlab.contexts.render import METHOD_NUMBER
+from rotlab.contexts.stream import (
+    DIFFICULTY, END, INDEX, JOB_SIZE, LIMIT, METHOD, PHASE, SAMPLED, SAMPLER, SEED, SPLIT, STOP_AT_OVERLONG, Batch,
+    Job, add_question, collect, contains, fill, solve_questions,
+)  # fmt: skip
+from rotlab.rng import Draw, new_draw, seek
+from rotlab.tasks import TYPES, Sampler
+from rotlab.tasks.kit import CURSOR, ROW, View
+from rotlab.vocab import EQUALS, Tokens
+
+_NO_ROWS = 16
+
+
+def new_job(sampler: Sampler, difficulty: int, seed: int, split: int, start: int, end: int) -> Job:
+    """A job that draws problems start .. end-1 of a split."""
+    job = np.zeros(JOB_SIZE, dtype=np.int64)
+    job[[SAMPLER, DIFFICULTY, SEED, SPLIT, INDEX, END]] = sampler.number, difficulty, seed, split, start, end
+    return job
+
+
+def rule_says(memo: Memo) -> int:
+    """What the plain Python rule of the top frame says next."""
+    base = int(memo.state[TOP])
+    kind = int(memo.rows[memo.frame[base + ROW], TYPE])
+    return int(TYPES[kind].rule(View(memo.text, memo.frame, base)))
+
+
+def plain_sampled(memo: Memo, sampler: Sampler, draw: Draw, difficulty: int) -> Memo:
+    """Have a plain Python sampler write its question to text[START:cursor]; the memo, grown until it fits."""
+    room, lo, kept = 256, int(memo.frame[CURSOR]), draw.copy()
+    while True:
+        memo = with_room(memo, room)
+        sampler.task.samplers[sampler.sampling](View(memo.text, memo.frame, 0), draw, difficulty)
+        end = int(memo.frame[CURSOR])
+        if end < memo.text.size:
+            memo.text[end] = EQUALS
+            memo.frame[CURSOR] = end + 1
+            return memo
+        memo.frame[CURSOR] = lo
+        draw[:] = kept
+        room *= 4
+
+
+def solve_question(tokens: Tokens) -> tuple[Memo, int]:
+    """A memo in which the question GO ... = is solved, and its row."""
+    memo, row = add_question(new_memo(64), tokens)
+    begin(memo, row)
+    memo, status = solve(memo, NOTHING)
+    while status == PAUSED:
+        memo, status = solve(memo, rule_says(memo))
+    return memo, int(row)
+
+
+class Drawer:
+    """Draws batches of contexts of one cell; keeps its arena from batch to batch.
+
+    limit: the longest context, in printed tokens. held_out: questions that are never drawn.
+    """
+
+    def __init__(self, sampler: Sampler, difficulty: int, method: str, limit: int, held_out: Memo | None = None) -> None:
+        self.sampler, self.difficulty, self.method, self.limit = sampler, difficulty, METHOD_NUMBER[method], limit
+        self._memo, self._draw = new_memo(256), new_draw()
+        self._held_out = new_memo(_NO_ROWS) if held_out is None else held_out
+
+    def batch(self, seed: int, split: int, start: int, end: int, stop_at_overlong: bool = False) -> tuple[Batch, Job]:
+        """Examples start .. end-1 of a split, and the job, which holds what was counted.
+
+        Raises ValueError when an example can't be drawn: (nearly) every context is over the limit or held out.
+        """
+        job = new_job(self.sampler, self.difficulty, seed, split, start, end)
+        job[[METHOD, LIMIT, STOP_AT_OVERLONG]] = self.method, self.limit, stop_at_overlong
+        n = end - start
+        batch = Batch(np.empty(64 * n, np.uint8), np.empty(64 * n, np.uint8), np.zeros(n + 1, np.int64))
+        said, status = NOTHING, PAUSED
+        while status == PAUSED:
+            self._memo, batch, status = fill(self._memo, self._held_out, batch, self._draw, job, said)
+            said = NOTHING
+            if status == PAUSED and self._memo.state[TOP] != 0:
+                said = rule_says(self._memo)
+            elif status == PAUSED:
+                self._memo = plain_sampled(self._memo, self.sampler, self._draw, self.difficulty)
+                job[PHASE] = SAMPLED
+        if status == FAILED:
+            raise ValueError(
+                f"no example of {self.sampler.task.name} at difficulty {self.difficulty} could be drawn: its contexts "
+                f"are longer than {self.limit} tokens, or its problems are held out for the test set"
+            )
+        return batch, job
+
+
+def draw_questions(
+    sampler: Sampler, difficulty: int, seed: int, split: int, wanted: int, most_draws: int, questions: Memo | None = None
+) -> Memo:
+    """A memo of unsolved questions: the first `wanted` different ones among `most_draws` draws of a split."""
+    memo, draw = new_memo(max(_NO_ROWS, 1 << wanted.bit_length())) if questions is None else questions, new_draw()
+    job = new_job(sampler, difficulty, seed, split, 0, most_draws)
+    memo, status = collect(memo, draw, job, wanted)
+    while status != DONE:
+        memo = plain_sampled(memo, sampler, draw, difficulty)
+        job[PHASE] = SAMPLED
+        memo, status = collect(memo, draw, job, wanted)
+    return memo
+
+
+def count_known(sampler: Sampler, difficulty: int, seed: int, split: int, problems: int, known: Memo) -> int:
+    """How many of the first `problems` problems of a split are questions of `known`."""
+    memo, draw, found = new_memo(_NO_ROWS), new_draw(), 0
+    for index in range(problems):
+        clear(memo)
+        seek(draw, seed, split, index)
+        if sampler.plain:
+            memo = plain_sampled(memo, sampler, draw, difficulty)
+        else:
+            memo = sampled(memo, sampler.number, draw, difficulty)
+        found += contains(known, memo)
+    return found
+
+
+def solve_shard(
+    memo: Memo, tokens: Tokens, offsets: NDArray[np.int64], roots: NDArray[np.int64], start: int, most_rows: int
+) -> tuple[Memo, int]:
+    """Solve questions from `start` on in one memo until it has `most_rows` rows; the memo and where it stopped."""
+    job = np.zeros(JOB_SIZE, dtype=np.int64)
+    job[[INDEX, END]] = start, len(offsets) - 1
+    memo, status = solve_questions(memo, tokens, offsets, roots, job, most_rows, NOTHING)
+    while status == PAUSED:
+        memo, status = solve_questions(memo, tokens, offsets, roots, job, most_rows, rule_says(memo))
+    return memo, int(job[INDEX])
+
+
+def n_rows(memo: Memo) -> int:
+    """The number of rows in use."""
+    return int(memo.state[N_ROWS])

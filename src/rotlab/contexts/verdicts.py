@@ -1,0 +1,124 @@
+"""What evaluation keeps of contexts that were judged: 124 bits of the question's hash and a verdict, 17 bytes each.
+
+So memory is bounded by the number of unique contexts, while the contexts themselves come and go shard by shard.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rotlab.compiled import compiled
+from rotlab.contexts.memo import LINKS, LINKS_END, N_SOLVED, QUESTION, QUESTION_END, Memo
+from rotlab.contexts.render import context_length, render
+from rotlab.contexts.stream import Batch
+from rotlab.vocab import Tokens
+
+UNKNOWN, WRONG, RIGHT = 0, 1, 2
+
+
+class Verdicts(NamedTuple):
+    """An open hash table: key2_N of hashes, verdict_N, and how many are in use."""
+
+    keys_N2: NDArray[np.int64]
+    verdict_N: NDArray[np.uint8]
+    used: NDArray[np.int64]
+
+
+@compiled
+def new_verdicts(size: int) -> Verdicts:
+    """An empty table of `size` places, a power of two."""
+    return Verdicts(np.zeros((size, 2), np.int64), np.zeros(size, np.uint8), np.zeros(1, np.int64))
+
+
+@compiled
+def _second_hash(text: Tokens, lo: int, hi: int) -> int:
+    """62 bits that are independent of `question_hash`."""
+    low, high = 0x3C6EF372, 0x1F83D9AB
+    for at in range(lo, hi):
+        low = ((low + int(text[at]) + 7) * 0x2545F493) & 0x7FFFFFFF
+        low ^= low >> 11
+        high = ((high ^ int(text[at])) * 0x0019660D + 0x3C6EF35F) & 0x7FFFFFFF
+        high ^= high >> 15
+    return (high << 31) | low
+
+
+@compiled
+def _place(verdicts: Verdicts, first: int, second: int) -> int:
+    """Where a key stands, or would."""
+    mask = verdicts.verdict_N.size - 1
+    at = (first ^ (second >> 20)) & mask
+    while verdicts.verdict_N[at] != UNKNOWN and (
+        verdicts.keys_N2[at, 0] != first or verdicts.keys_N2[at, 1] != second
+    ):
+        at = (at + 1) & mask
+    return at
+
+
+@compiled
+def look_up(verdicts: Verdicts, memo: Memo, rows_R: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The verdict of each row, UNKNOWN where it was not judged."""
+    found_R = np.empty(rows_R.size, np.uint8)
+    for i in range(rows_R.size):
+        row = rows_R[i]
+        second = _second_hash(memo.text, memo.rows[row, QUESTION], memo.rows[row, QUESTION_END])
+        found_R[i] = verdicts.verdict_N[_place(verdicts, memo.hashes[row], second)]
+    return found_R
+
+
+@compiled
+def record(verdicts: Verdicts, memo: Memo, rows_R: NDArray[np.int64], verdict_R: NDArray[np.uint8]) -> Verdicts:
+    """The table with the verdicts of new rows, grown where it was half full."""
+    while 2 * (verdicts.used[0] + rows_R.size) > verdicts.verdict_N.size:
+        grown = new_verdicts(2 * verdicts.verdict_N.size)
+        for i in range(verdicts.verdict_N.size):
+            if verdicts.verdict_N[i] != UNKNOWN:
+                at = _place(grown, verdicts.keys_N2[i, 0], verdicts.keys_N2[i, 1])
+                grown.keys_N2[at] = verdicts.keys_N2[i]
+                grown.verdict_N[at] = verdicts.verdict_N[i]
+        grown.used[0] = verdicts.used[0]
+        verdicts = grown
+    for i in range(rows_R.size):
+        row = rows_R[i]
+        second = _second_hash(memo.text, memo.rows[row, QUESTION], memo.rows[row, QUESTION_END])
+        at = _place(verdicts, memo.hashes[row], second)
+        verdicts.keys_N2[at, 0] = memo.hashes[row]
+        verdicts.keys_N2[at, 1] = second
+        verdicts.verdict_N[at] = verdict_R[i]
+    verdicts.used[0] += rows_R.size
+    return verdicts
+
+
+@compiled
+def aggregate(memo: Memo, verdict_R: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether each row and all that it asks, directly or not, is right (App. K); verdict_R by row."""
+    right_R = np.zeros(verdict_R.size, np.bool_)
+    for i in range(memo.state[N_SOLVED]):
+        row = memo.solved[i]
+        right = verdict_R[row] == RIGHT
+        for j in range(memo.rows[row, LINKS], memo.rows[row, LINKS_END]):
+            right = right and right_R[memo.links[j]]
+        right_R[row] = right
+    return right_R
+
+
+@compiled
+def lengths_of(memo: Memo, rows_R: NDArray[np.int64], method: int) -> NDArray[np.int64]:
+    """The printed length of each row's context."""
+    lengths_R = np.empty(rows_R.size, np.int64)
+    for i in range(rows_R.size):
+        lengths_R[i] = context_length(memo, rows_R[i], method)
+    return lengths_R
+
+
+@compiled
+def render_rows(memo: Memo, rows_R: NDArray[np.int64], lengths_R: NDArray[np.int64], method: int) -> Batch:
+    """The contexts of rows, one after another."""
+    total = lengths_R.sum()
+    batch = Batch(np.empty(total, np.uint8), np.empty(total, np.uint8), np.zeros(rows_R.size + 1, np.int64))
+    for i in range(rows_R.size):
+        at = batch.offsets[i]
+        batch.offsets[i + 1] = render(memo, rows_R[i], method, batch.tokens, batch.segments, at)
+    return batch

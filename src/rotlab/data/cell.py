@@ -1,0 +1,48 @@
+"""One cell of an experiment as data sees it: which problems, which contexts, which ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rotlab.tasks import METHODS, SAMPLERS, TASKS, Sampler, vocabulary
+from rotlab.vocab import Vocabulary
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Task, difficulty, method, sampling and context limit (in printed tokens, the final STOP or THINK included).
+
+    Raises ValueError for a task, method, sampling or difficulty that doesn't exist.
+    """
+
+    task: str
+    difficulty: int
+    method: str
+    sampling: str
+    context_limit: int
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise ValueError(f"task {self.task!r} doesn't exist; the tasks are {', '.join(TASKS)}")
+        task = TASKS[self.task]
+        if self.method not in METHODS:
+            raise ValueError(f"method {self.method!r} doesn't exist; the methods are {', '.join(METHODS)}")
+        if self.sampling not in task.samplings:
+            raise ValueError(f"{self.task} has no sampling {self.sampling!r}; it has {', '.join(task.samplings)}")
+        if self.difficulty < task.min_difficulty:
+            raise ValueError(f"the smallest difficulty of {self.task} is {task.min_difficulty} ({task.unit})")
+
+    @property
+    def sampler(self) -> Sampler:
+        """The sampler of the cell's problems."""
+        return SAMPLERS[self.task, self.sampling]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The symbols that the cell can show."""
+        return vocabulary(self.task, self.method)
+
+    @property
+    def name(self) -> str:
+        """`mul-3`."""
+        return f"{self.task}-{self.difficulty}"

@@ -1,0 +1,86 @@
+"""The LightningDataModule: the training stream, and the problems that evaluation judges."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import lightning as L
+from torch.utils.data import DataLoader
+
+from rotlab.data.cell import Cell
+from rotlab.data.stream import StepBatch, StepsFrom, TrainingStream
+from rotlab.data.test_set import ProblemSet, overlap, problem_set
+from rotlab.rng import PROBE
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How the stream is cut into batches, and which problems are kept for evaluation; see conf/config.yaml."""
+
+    batch_size: int
+    accumulation: int
+    steps: int
+    seed: int
+    workers: int
+    tokens_per_pass: int
+    group_overhead: int
+    test_problems: int
+    test_seed: int
+    probe_problems: int
+    holdout: bool
+    overfit: bool
+
+
+def workers_for(setting: str | int, on_gpu: bool) -> int:
+    """The number of loader processes: of `auto` none on a CPU, which they would take from training, else up to four."""
+    if isinstance(setting, int):
+        return setting
+    return min(4, max(1, (os.cpu_count() or 1) - 1)) if on_gpu else 0
+
+
+class RotDataModule(L.LightningDataModule):
+    """One loader item is one optimizer step; `first_step` says where a resumed run goes on.
+
+    Raises ValueError for a holdout that would leave nothing to train on.
+    """
+
+    def __init__(self, cell: Cell, options: DataOptions, first_step: int = 0) -> None:
+        super().__init__()
+        self.cell, self.options, self.first_step = cell, options, first_step
+        self.test_problems: ProblemSet = problem_set(cell, options.test_problems, options.test_seed)
+        self.probe_problems: ProblemSet = problem_set(cell, options.probe_problems, options.test_seed, PROBE)
+        if options.holdout and self.test_problems.whole_space:
+            raise ValueError(
+                f"data.holdout=true leaves nothing to train on: the test set is all of {cell.name}'s "
+                f"{len(self.test_problems):,} problems; use data.holdout=false or fewer data.test_problems"
+            )
+        self.overlap = 0.0 if options.holdout else overlap(cell, self.test_problems, options.seed)
+
+    def stream(self, rank: int, ranks: int) -> TrainingStream:
+        """The training stream of one rank."""
+        options = self.options
+        return TrainingStream(
+            self.cell, seed=options.seed, batch_size=options.batch_size, steps=options.steps,
+            accumulation=options.accumulation, rank=rank, ranks=ranks, overhead=options.group_overhead,
+            tokens_per_pass=options.tokens_per_pass, overfit=options.overfit,
+            held_out=self.test_problems.memo if options.holdout else None,
+        )  # fmt: skip
+
+    def train_dataloader(self) -> DataLoader[StepBatch]:
+        """The loader of this rank's stream, from `first_step` on."""
+        rank = self.trainer.global_rank if self.trainer is not None else 0
+        ranks = self.trainer.world_size if self.trainer is not None else 1
+        return DataLoader(
+            self.stream(rank, ranks),
+            batch_size=None,
+            sampler=StepsFrom(self.first_step, self.options.steps),
+            num_workers=self.options.workers,
+            persistent_workers=self.options.workers > 0,
+            prefetch_factor=4 if self.options.workers > 0 else None,
+            collate_fn=_as_it_is,
+        )
+
+
+def _as_it_is(item: StepBatch) -> StepBatch:
+    return item

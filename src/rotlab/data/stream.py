@@ -1,0 +1,93 @@
+"""The training stream: batch k holds examples kB .. kB+B-1, each a pure function of (seed, i)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch.utils.data import Dataset, Sampler
+
+from rotlab.contexts.driver import Drawer
+from rotlab.contexts.memo import Memo
+from rotlab.contexts.stream import HELD_OUT, OVERLONG
+from rotlab.data.batches import Group, grouped
+from rotlab.data.cell import Cell
+from rotlab.rng import TRAIN
+
+
+@dataclass(frozen=True)
+class StepBatch:
+    """What one optimizer step (of one rank) trains on.
+
+    micro_batches: the groups of each accumulation step. contexts, tokens: how many, without padding; area: tokens
+    with padding. overlong, held_out: draws that were replaced.
+    """
+
+    micro_batches: list[list[Group]]
+    contexts: int
+    tokens: int
+    area: int
+    overlong: int
+    held_out: int
+
+    def to(self, device: torch.device) -> StepBatch:
+        """The batch with its tensors on a device."""
+        moved = [[group.to(device) for group in groups] for groups in self.micro_batches]
+        return StepBatch(moved, self.contexts, self.tokens, self.area, self.overlong, self.held_out)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups of all micro-batches."""
+        return [group for groups in self.micro_batches for group in groups]
+
+
+class TrainingStream(Dataset[StepBatch]):
+    """Optimizer steps by number: `stream[k]` is rank `rank`'s slice of batch k, a pure function of k.
+
+    So nothing has to be saved but the step, and the stream is the same for any number of workers and ranks.
+    """
+
+    def __init__(
+        self, cell: Cell, *, seed: int, batch_size: int, steps: int, accumulation: int = 1, rank: int = 0, ranks: int = 1,
+        overhead: int = 256, tokens_per_pass: int = 32_768, held_out: Memo | None = None, overfit: bool = False,
+    ) -> None:  # fmt: skip
+        if batch_size % (ranks * accumulation) != 0:
+            raise ValueError(
+                f"batch_size {batch_size} can't be split evenly into {ranks} rank(s) times {accumulation} "
+                f"accumulation step(s); choose numbers whose product divides it"
+            )
+        self.cell, self.seed, self.steps, self.overfit = cell, seed, steps, overfit
+        self.micro_size = batch_size // (ranks * accumulation)
+        self.batch_size, self.accumulation, self.rank = batch_size, accumulation, rank
+        self.overhead, self.tokens_per_pass = overhead, tokens_per_pass
+        self._drawer = Drawer(cell.sampler, cell.difficulty, cell.method, cell.context_limit, held_out)
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __getitem__(self, step: int) -> StepBatch:
+        first = (0 if self.overfit else step) * self.batch_size + self.rank * self.micro_size * self.accumulation
+        micro_batches, tokens, area, overlong, held_out = [], 0, 0, 0, 0
+        for micro in range(self.accumulation):
+            start = first + micro * self.micro_size
+            batch, job = self._drawer.batch(self.seed, TRAIN, start, start + self.micro_size)
+            micro_batches.append(grouped(batch, self.cell.vocabulary, self.overhead, self.tokens_per_pass))
+            tokens += int(batch.offsets[-1]) - self.micro_size
+            area += sum(group.inputs_BT.numel() for group in micro_batches[-1])
+            overlong += int(job[OVERLONG])
+            held_out += int(job[HELD_OUT])
+        return StepBatch(micro_batches, self.micro_size * self.accumulation, tokens, area, overlong, held_out)
+
+
+class StepsFrom(Sampler[int]):
+    """The steps start .. steps-1 in order; its length stays `steps`, as a resumed trainer expects."""
+
+    def __init__(self, start: int, steps: int) -> None:
+        self.start, self.steps = start, steps
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.start, self.steps))
+
+    def __len__(self) -> int:
+        return self.steps

@@ -1,0 +1,6 @@
+"""Memoised, teacher-forced evaluation (App. K): each unique context of a test set is judged once."""
+
+from rotlab.evaluation.evaluator import Evaluator
+from rotlab.evaluation.report import Report, WrongSample
+
+__all__ = ["Evaluator", "Report", "WrongSample"]

@@ -1,0 +1,141 @@
+"""The evaluator: shard by shard, each unique context judged once, a problem right when all its contexts are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rotlab.contexts.driver import n_rows, solve_shard
+from rotlab.contexts.memo import QUESTION, QUESTION_END, TYPE, Memo, clear, new_memo
+from rotlab.contexts.render import METHOD_NUMBER, ROT, target
+from rotlab.contexts.stream import Batch
+from rotlab.contexts.verdicts import (
+    RIGHT, UNKNOWN, WRONG, Verdicts, aggregate, lengths_of, look_up, new_verdicts, record, render_rows,
+)  # fmt: skip
+from rotlab.data.batches import Group, grouped
+from rotlab.data.cell import Cell
+from rotlab.data.test_set import ProblemSet
+from rotlab.evaluation.report import Report, WrongSample
+from rotlab.tasks import TYPES
+from rotlab.vocab import PAD, notation
+
+Network = Callable[[Tensor], Tensor]
+
+# A shard ends after the problem that takes it over this many unique contexts: some 20 MB of arena.
+_ROWS_PER_SHARD = 65_536
+_GROUP_OVERHEAD = 1_024
+
+
+class Evaluator:
+    """Judges a network on a problem set (App. K).
+
+    A network takes tokens_BT (int64 ids of the cell's vocabulary, PAD on the right) and gives logits_BTV. Contexts
+    over the cell's limit are counted wrong. tokens_per_batch bounds a batch, padding included.
+    """
+
+    def __init__(self, cell: Cell, problems: ProblemSet, tokens_per_batch: int = 32_768, wrong_samples: int = 50) -> None:
+        self.cell, self.problems = cell, problems
+        self.tokens_per_batch, self.most_samples = tokens_per_batch, wrong_samples
+        self._method, self._vocabulary = METHOD_NUMBER[cell.method], cell.vocabulary
+
+    @torch.no_grad()
+    def run(self, network: Network, device: torch.device | None = None) -> Report:
+        """Judge the whole set."""
+        started = time.perf_counter()
+        report = Report(problems=len(self.problems))
+        memo, verdicts = new_memo(1024), new_verdicts(4096)
+        roots_P, start = np.empty(len(self.problems), np.int64), 0
+        while start < len(self.problems):
+            clear(memo)
+            memo, end = solve_shard(memo, self.problems.tokens, self.problems.offsets, roots_P, start, _ROWS_PER_SHARD)
+            verdicts = self._judge_shard(network, device, memo, roots_P[start:end], verdicts, report)
+            start = end
+        report.seconds = time.perf_counter() - started
+        return report
+
+    def expected_contexts(self) -> int:
+        """About how many contexts an evaluation judges: the first shard's share of unique ones for all problems."""
+        if self._method != ROT:
+            return len(self.problems)
+        roots_P = np.empty(len(self.problems), np.int64)
+        memo, end = solve_shard(new_memo(1024), self.problems.tokens, self.problems.offsets, roots_P, 0, _ROWS_PER_SHARD)
+        return n_rows(memo) * len(self.problems) // end
+
+    def _judge_shard(
+        self, network: Network, device: torch.device | None, memo: Memo, roots_P: NDArray[np.int64], verdicts: Verdicts,
+        report: Report,
+    ) -> Verdicts:  # fmt: skip
+        rows_R = np.arange(n_rows(memo)) if self._method == ROT else np.unique(roots_P)
+        verdict_R = look_up(verdicts, memo, rows_R)
+        new = verdict_R == UNKNOWN
+        verdict_R[new] = self._judge_rows(network, device, memo, rows_R[new], report)
+        verdicts = record(verdicts, memo, rows_R[new], verdict_R[new])
+        by_row = np.full(n_rows(memo), RIGHT, np.uint8)
+        by_row[rows_R] = verdict_R
+        right_R = aggregate(memo, by_row) if self._method == ROT else by_row == RIGHT
+        report.problems_right += int(right_R[roots_P].sum())
+        report.tops_right += int((by_row[roots_P] == RIGHT).sum())
+        return verdicts
+
+    def _judge_rows(
+        self, network: Network, device: torch.device | None, memo: Memo, rows_R: NDArray[np.int64], report: Report
+    ) -> NDArray[np.uint8]:
+        """The verdict of each row, judged now; counts them in the report."""
+        verdict_R = np.full(len(rows_R), WRONG, np.uint8)
+        lengths_R = lengths_of(memo, rows_R, self._method)
+        fitting_F = np.flatnonzero(lengths_R <= self.cell.context_limit)
+        if len(fitting_F) > 0:
+            batch = render_rows(memo, rows_R[fitting_F], lengths_R[fitting_F], self._method)
+            for group in grouped(batch, self._vocabulary, _GROUP_OVERHEAD, self.tokens_per_batch):
+                right_B, predicted_BT = judge_group(network, group, device)
+                chosen_B = fitting_F[group.chosen_B]
+                verdict_R[chosen_B[right_B]] = RIGHT
+                self._keep_samples(memo, rows_R, fitting_F, group, batch, right_B, predicted_BT, report)
+            report.tokens += int(batch.offsets[-1])
+        report.contexts += len(rows_R)
+        report.contexts_right += int((verdict_R == RIGHT).sum())
+        report.overlong += len(rows_R) - len(fitting_F)
+        for kind in np.unique(memo.rows[rows_R, TYPE]):
+            of_type = memo.rows[rows_R, TYPE] == kind
+            counts = report.types.setdefault(TYPES[kind].name, [0, 0])
+            counts[0] += int(of_type.sum())
+            counts[1] += int((verdict_R[of_type] == RIGHT).sum())
+        return verdict_R
+
+    def _keep_samples(
+        self, memo: Memo, rows_R: NDArray[np.int64], fitting_F: NDArray[np.int64], group: Group, batch: Batch,
+        right_B: NDArray[np.bool_], predicted_BT: Tensor, report: Report,
+    ) -> None:  # fmt: skip
+        for b in np.flatnonzero(~right_B)[: self.most_samples - len(report.wrong_samples)]:
+            context = group.chosen_B[b]
+            lo, hi = batch.offsets[context], batch.offsets[context + 1]
+            row = rows_R[fitting_F[context]]
+            question = memo.text[memo.rows[row, QUESTION] : memo.rows[row, QUESTION_END]]
+            predicted_T = self._vocabulary.full_V[predicted_BT[b].cpu().numpy()]
+            sample = wrong_sample(batch.tokens[lo:hi], batch.segments[lo:hi], predicted_T)
+            report.wrong_samples.append(
+                WrongSample(type=TYPES[memo.rows[row, TYPE]].name, question=notation(question), **sample)
+            )
+
+
+def judge_group(network: Network, group: Group, device: torch.device | None) -> tuple[NDArray[np.bool_], Tensor]:
+    """Whether every target of each context is the network's first choice, and those choices_BT."""
+    moved = group if device is None else group.to(device)
+    predicted_BT = network(moved.inputs_BT.long()).argmax(dim=-1)
+    wrong_BT = (predicted_BT != moved.targets_BT) & (moved.targets_BT != 0)
+    return ~wrong_BT.any(dim=1).cpu().numpy(), predicted_BT
+
+
+def wrong_sample(tokens: NDArray[np.uint8], segments: NDArray[np.uint8], predicted_T: NDArray[np.uint8]) -> dict[str, str | int]:
+    """Expected and got token at the first wrong position of a context, with what stands before it."""
+    position = next(
+        i for i in range(1, len(tokens)) if target(tokens, segments, i) not in (PAD, predicted_T[i - 1])
+    )
+    expected, got = notation([target(tokens, segments, position)]), notation([predicted_T[position - 1]])
+    context = f"{notation(tokens[:position])} [{got}|{expected}]"
+    return {"expected": expected, "got": got, "position": position, "context": context}

@@ -1,0 +1,60 @@
+"""What an evaluation found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class WrongSample:
+    """A context that the model got wrong; `position` counts its tokens from 0, the first wrong one.
+
+    context: the gold context up to there, then what was written and what was expected, in marks: `...[got|expected]`.
+    """
+
+    type: str
+    question: str
+    expected: str
+    got: str
+    position: int
+    context: str
+
+
+@dataclass
+class Report:
+    """Counts of one evaluation; `types` maps a problem type to its unique contexts and how many were right.
+
+    overlong: contexts over the limit, counted wrong. tokens: of the unique contexts, without padding.
+    """
+
+    problems: int = 0
+    problems_right: int = 0
+    tops_right: int = 0
+    contexts: int = 0
+    contexts_right: int = 0
+    overlong: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    types: dict[str, list[int]] = field(default_factory=dict)
+    wrong_samples: list[WrongSample] = field(default_factory=list)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of problems whose every context is right ("deep")."""
+        return self.problems_right / self.problems
+
+    def metrics(self, prefix: str = "eval") -> dict[str, float]:
+        """Flat figures by name: `eval/problem` (deep), `eval/top` (shallow), `eval/context`, ..., one per type."""
+        figures = {
+            "problem": self.accuracy,
+            "top": self.tops_right / self.problems,
+            "context": self.contexts_right / self.contexts,
+            "contexts": self.contexts,
+            "tokens": self.tokens,
+            "overlong": self.overlong,
+            "seconds": self.seconds,
+        }
+        for name, (contexts, right) in sorted(self.types.items()):
+            figures[f"{name}/context"] = right / contexts
+            figures[f"{name}/contexts"] = contexts
+        return {f"{prefix}/{name}": float(value) for name, value in figures.items()}

@@ -1,0 +1,42 @@
+"""What a backbone must offer, and the one list of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from importlib import import_module
+
+from torch import Tensor, nn
+
+# A new backbone is one more name here: rotlab/models/NAME.py with a class `Model(Backbone)`, and
+# conf/architecture/NAME.yaml with its shape.
+BACKBONES = ("transformer", "lstm")
+
+
+class Backbone(nn.Module):
+    """A causal sequence model over V symbols.
+
+    A subclass is built as `Model(vocabulary_size, context_limit=..., **shape)`, the shape being the remaining keys of
+    its conf file.
+    """
+
+    @abstractmethod
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        """logits_BTV: for each position the next token's, from the tokens up to it; padding stands on the right."""
+
+
+def build_backbone(name: str, vocabulary_size: int, context_limit: int, shape: dict[str, int]) -> Backbone:
+    """A backbone with fresh weights. Raises ValueError for an unknown name or a shape that it doesn't take."""
+    if name not in BACKBONES:
+        raise ValueError(f"architecture {name!r} doesn't exist; the architectures are {', '.join(BACKBONES)}")
+    model = import_module(f"rotlab.models.{name}").Model
+    try:
+        built = model(vocabulary_size, context_limit=context_limit, **shape)
+    except TypeError as error:
+        raise ValueError(f"architecture {name} does not take this shape: {error}") from error
+    assert isinstance(built, Backbone)
+    return built
+
+
+def parameter_count(model: nn.Module) -> int:
+    """The number of trained numbers."""
+    return sum(parameter.numel() for parameter in model.parameters())

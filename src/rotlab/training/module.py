@@ -1,0 +1,85 @@
+"""The LightningModule: eq. 2's objective over the whole batch, one optimizer step for one loader item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightning as L
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torchmetrics import MeanMetric
+
+from rotlab.config.schema import RecipeConfig
+from rotlab.data.stream import StepBatch
+from rotlab.models import Backbone
+from rotlab.training.schedule import build_optimizer, rate_factor
+from rotlab.vocab import Vocabulary
+
+
+class RotModule(L.LightningModule):
+    """Trains a backbone on `StepBatch`es.
+
+    Optimization is manual, because a batch is several groups of similar length: each is a forward and a backward
+    pass, all divided by the number of non-PAD targets of the whole batch, and then one optimizer step is taken. So
+    `trainer.global_step` counts optimizer steps, accumulation included, and a loader item is one of them.
+    """
+
+    def __init__(self, backbone: Backbone, recipe: RecipeConfig) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+        self.backbone = backbone
+        self.recipe = recipe
+        self.loss = MeanMetric()
+        self.token_accuracy = MeanMetric()
+
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        """logits_BTV of the backbone."""
+        return self.backbone(tokens_BT)
+
+    def configure_optimizers(self) -> dict[str, Any]:
+        """The recipe's optimizer, and its learning rate by optimizer step."""
+        optimizer = build_optimizer(self.backbone.parameters(), self.recipe)
+        rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_factor(step, self.recipe))
+        return {"optimizer": optimizer, "lr_scheduler": rates}
+
+    def transfer_batch_to_device(self, batch: StepBatch, device: torch.device, dataloader_idx: int) -> StepBatch:
+        """The batch on the module's device."""
+        return batch.to(device)
+
+    def training_step(self, batch: StepBatch, batch_idx: int) -> None:
+        """One optimizer step."""
+        optimizer, rates = self.optimizers(), self.lr_schedulers()
+        assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
+        assert isinstance(rates, torch.optim.lr_scheduler.LambdaLR)
+        targets = sum(group.targets_BT.count_nonzero() for group in batch.groups)
+        assert isinstance(targets, Tensor)
+        optimizer.zero_grad()
+        loss, right = targets.new_zeros((), dtype=torch.float32), torch.zeros_like(targets)
+        for group in batch.groups:
+            logits_BTV = self(group.inputs_BT.long())
+            group_loss, group_right = summed_loss(logits_BTV, group.targets_BT.long())
+            self.manual_backward(group_loss / targets)
+            loss += group_loss.detach()
+            right += group_right
+        self._clip(optimizer)
+        optimizer.step()
+        rates.step()
+        self.loss.update(loss / targets, weight=targets)
+        self.token_accuracy.update(right / targets, weight=targets)
+
+    def _clip(self, optimizer: L.pytorch.core.optimizer.LightningOptimizer) -> None:
+        if self.recipe.gradient_clip == 0:
+            return
+        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
+        if scaler is not None:
+            scaler.unscale_(optimizer.optimizer)
+        torch.nn.utils.clip_grad_norm_(self.backbone.parameters(), self.recipe.gradient_clip)
+
+
+def summed_loss(logits_BTV: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:
+    """Eq. 2: the sum of -log p over the targets that aren't PAD, in float32; and how many of them are the first choice."""
+    flat_NV, flat_N = logits_BTV.flatten(0, 1).float(), targets_BT.flatten()
+    loss = cross_entropy(flat_NV, flat_N, ignore_index=Vocabulary.pad, reduction="sum")
+    right = ((flat_NV.argmax(dim=-1) == flat_N) & (flat_N != Vocabulary.pad)).sum()
+    return loss, right

@@ -1,0 +1,29 @@
+"""Optimizers and learning rates by step (App. J and the recipes)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+from rotlab.config.schema import RecipeConfig
+
+
+def rate_factor(step: int, recipe: RecipeConfig) -> float:
+    """The share of recipe.learning_rate that optimizer step `step` (from 0) uses."""
+    if recipe.schedule == "halving":
+        assert recipe.halve_every is not None
+        return 0.5 ** (step // recipe.halve_every)
+    assert recipe.warmup_steps is not None and recipe.decay_to is not None
+    if step < recipe.warmup_steps:
+        return (step + 1) / recipe.warmup_steps
+    progress = (step - recipe.warmup_steps) / max(1, recipe.max_steps - recipe.warmup_steps)
+    return recipe.decay_to + (1 - recipe.decay_to) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+
+
+def build_optimizer(parameters: Iterable[nn.Parameter], recipe: RecipeConfig) -> torch.optim.Optimizer:
+    """Adam or AdamW as the recipe says."""
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[recipe.optimizer]
+    return kind(parameters, lr=recipe.learning_rate, betas=recipe.betas, weight_decay=recipe.weight_decay)

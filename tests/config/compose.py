@@ -1,0 +1,25 @@
+"""What the tests of this folder share: configurations from command lines."""
+
+from __future__ import annotations
+
+from rotlab.config import Config, from_hydra
+from rotlab.config.command import composed, parse, session
+from rotlab.config.overrides import check_overrides
+
+
+def build(*argv: str) -> Config:
+    """The configuration of a command line, checked as `train.py` checks it."""
+    check_overrides(list(argv))
+    command = parse(list(argv))
+    with session(command):
+        return from_hydra(composed(command, list(command.overrides)))
+
+
+def leaves(node: object, path: str = "") -> dict[str, object]:
+    """The settings of a plain configuration by their dotted keys."""
+    if not isinstance(node, dict):
+        return {path: node}
+    found: dict[str, object] = {}
+    for name, value in node.items():
+        found |= leaves(value, f"{path}.{name}".lstrip("."))
+    return found

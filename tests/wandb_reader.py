@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import wandb
 from wandb.proto import wandb_internal_pb2
 
 HEADER_BYTES = 7
@@ -48,7 +49,11 @@ class WandbRecord:
 
 
 def read_runs(directory: Path) -> list[WandbRecord]:
-    """Every W&B run under a directory, by start time; one continued offline is there once a start."""
+    """Every W&B run under a directory, by start time; one continued offline is there once a start.
+
+    Ends this process's W&B service first, which writes the last records after `run.finish()` has returned.
+    """
+    wandb.teardown()
     return [read_run(path) for path in sorted(directory.rglob("*.wandb"), key=lambda path: path.parent.name)]
 
 

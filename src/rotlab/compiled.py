@@ -11,11 +11,12 @@ import hashlib
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -55,6 +56,19 @@ def compiled(function: Callable[..., Any]) -> Any:
     """`function` compiled by Numba at its first call and kept in `CACHE_FOLDER`; the plain function without JIT."""
     kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE_FOLDER)
     try:
-        return numba.njit(cache=True)(function)
+        dispatcher = numba.njit(cache=True)(function)
     finally:
         numba.config.CACHE_DIR = kept
+    if not numba.config.DISABLE_JIT:
+        _compile_once(dispatcher)
+    return dispatcher
+
+
+def _compile_once(dispatcher: Any) -> None:
+    """Keep Numba from compiling a function anew for each constant that compiled code passes it (put(v, PLUS), ...)."""
+    template = dispatcher.get_call_template
+
+    def of_plain_types(args: Sequence[Any], kws: dict[str, Any]) -> Any:
+        return template(tuple(map(types.unliteral, args)), {name: types.unliteral(arg) for name, arg in kws.items()})
+
+    dispatcher.get_call_template = of_plain_types

@@ -1,4 +1,4 @@
-"""The YAML files: they compose in every combination, say what the paper says, and fit the registered tasks."""
+"""The YAML files: they compose in every combination, fit the registered tasks and say what the paper says."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from itertools import cycle, product
 
 import pytest
 
-from rotlab.config import conf_dir
-from rotlab.config.command import parse
+from rotlab.config import conf_dir, from_hydra
+from rotlab.config.command import composed, parse, session
 from rotlab.tasks import METHODS, TASKS
 from tests.config.compose import build
 
@@ -91,7 +91,10 @@ def test_options_compose_with_each_other() -> None:
 
 @pytest.mark.slow
 def test_every_combination_of_options_composes() -> None:
-    for task, method, architecture, recipe, debug in product(TASKS, METHODS, ARCHITECTURES, RECIPES, DEBUGS):
-        names = (f"task={task}", f"method={method}", f"architecture={architecture}", f"recipe={recipe}")
-        config = build(*names, *debug)
-        assert (config.task.name, config.method.name) == (task, method)
+    with session(COMMAND):
+        for task, method, architecture, recipe, debug in product(
+            TASKS, METHODS, ARCHITECTURES, RECIPES, DEBUGS
+        ):
+            names = [f"task={task}", f"method={method}", f"architecture={architecture}", f"recipe={recipe}"]
+            config = from_hydra(composed(COMMAND, [*names, *debug]))
+            assert (config.task.name, config.method.name) == (task, method)

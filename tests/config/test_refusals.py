@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
-from rotlab.config import ConfigError
+from rotlab.config import ConfigError, overrides
+from rotlab.config.command import Command
 from rotlab.config.overrides import check_overrides
 from tests.config.compose import build
 
 WHOLE = "write a whole number from 1 to 1000000"
 
-# What is refused by the look of it, before anything is composed with it: arguments, and what the line must hold.
+# What is refused by the look of it: arguments, and what the line must hold.
 TYPED = [
     # the issue's list
     ("task=foo", "unknown task 'foo': choose add, div, knapsack, lcs, lps, mcm, mul, sort or sub"),
@@ -118,6 +122,23 @@ COMBINED = [
     ("seed=${sead}", "seed can't be resolved: Interpolation key 'sead' not found"),
     ("difficulty=${recipe.learning_rate}", WHOLE),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def composed_once() -> Iterator[None]:
+    """The same choices are composed once for all tests of this file, which are a hundred."""
+    compose = overrides._unresolved
+    known: dict[tuple[object, ...], dict[Any, Any]] = {}
+
+    def remembered(command: Command, picked: dict[str, Any]) -> dict[Any, Any]:
+        key = (command.config_name, command.folders, *picked.items())
+        if key not in known:
+            known[key] = compose(command, picked)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overrides, "_unresolved", remembered)
+        yield
 
 
 @pytest.mark.parametrize(("command", "says"), TYPED, ids=[command for command, _ in TYPED])

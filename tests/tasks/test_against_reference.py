@@ -1,15 +1,14 @@
-"""Every task against the independent reference: the same unique contexts in the same order, token by token."""
+"""Every task against the independent reference: the same unique contexts, in order, token by token."""
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterator
 from itertools import islice, zip_longest
 
 import pytest
 
-from rotlab.contexts import unfold
+from rotlab.contexts import lengths, unfold
 from rotlab.tasks import TASKS
 from tests import reference
 from tests.reference.samplers import LARGEST, edge_question, full_size_question, sample
@@ -19,6 +18,9 @@ SMALL = {
 }  # fmt: skip
 COT_LIMIT = 2048
 """CoT contexts up to the Transformer's window are compared; longer ones have no use."""
+
+SATURATED = 2**62
+"""Lengths from here on may be cut off: LCS-32 unravelled can exceed a 64-bit integer."""
 
 Draw = Callable[[str, int, random.Random], str]
 
@@ -81,6 +83,53 @@ def test_largest_problems(task: str) -> None:
     for question in islice(largest_questions(task), 100):
         assert_same(question, "rot", reference.rot_contexts(question))
         assert_same(question, "wt", [reference.wt_context(question)])
+
+
+@pytest.mark.parametrize("task", LARGEST)
+def test_lengths(task: str) -> None:
+    small = islice(drawn(task, SMALL[task], "lengths", sample, edge_question), 200)
+    for question in [*small, *islice(largest_questions(task), 6)]:
+        assert lengths(question, "rot") == [len(one.tokens) for one in reference.rot_contexts(question)]
+        assert lengths(question, "wt") == [len(reference.wt_context(question).tokens)]
+        [found], expected = lengths(question, "cot"), reference.cot_length(question)
+        assert found == expected or (min(found, expected) >= SATURATED), question
+
+
+def test_a_chain_beyond_the_limit_is_refused_before_it_is_built() -> None:
+    question = f"{'0123456789' * 3} LCS {'9876543210' * 3}"
+    assert reference.cot_length(question) > 10**12
+    with pytest.raises(ValueError, match=r"1,000,000|1000000"):
+        unfold(question, "cot")
+    short = "34*5"
+    assert unfold(short, "cot", limit=reference.cot_length(short))
+    with pytest.raises(ValueError, match=str(reference.cot_length(short))):
+        unfold(short, "cot", limit=reference.cot_length(short) - 1)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        f"{'9' * 1200}+1",
+        f"1{'0' * 300}-{'9' * 300}",
+        f"{'7' * 300} VS {'7' * 300}",
+        f"{'1' * 150}*{'2' * 3}",
+        f"{'1' * 60}/{'3' * 30}",
+        f"LPS {'4' * 300}",
+        f"{'1' * 300} LCS {'1' * 300}",
+        f"SORT {','.join(map(str, range(200)))}",
+        "KNAPSACK " + ",".join(["123456789012345678901&98765432109876543210"] * 3) + f"@{'2' * 20}",
+        "MCM 1234567890123x9876543210987,9876543210987x5555555555555,5555555555555x1",
+    ],
+    ids=lambda question: question[:20],
+)
+def test_sizes_far_beyond_the_paper(question: str) -> None:
+    """Nothing bounds a problem: neither 64 bits nor Python's recursion limit."""
+    assert_same(question, "rot", reference.rot_contexts(question))
+
+
+def test_more_digits_than_python_converts_at_once() -> None:
+    question = f"{'9' * 4400}+1"
+    assert_same(question, "wt", [reference.wt_context(question)])
 
 
 @pytest.mark.slow

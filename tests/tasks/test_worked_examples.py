@@ -1,4 +1,4 @@
-"""Every worked example of the paper, bit for bit, and the facts of each procedure that examples leave open."""
+"""Every worked example of the paper, bit for bit, and what else is fixed about each procedure."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ WHOLE_CONTEXTS = [
     (
         "340/34",
         "340÷34",
-        "GO 340÷34= GO 340 VS 34= GT STOP GO 340 VS 340= EQ STOP GO 340-34=306 STOP GO 306÷34=9 R 0 STOP 10 R 0 STOP",
+        "GO 340÷34= GO 340 VS 34= GT STOP GO 340 VS 340= EQ STOP GO 340-34=306 STOP"
+        " GO 306÷34=9 R 0 STOP 10 R 0 STOP",
     ),
     (
         "1005/10",
@@ -146,7 +147,8 @@ WHOLE_CONTEXTS = [
     (
         "12 LCS 21",
         "12 LCS 21",
-        "GO 12 LCS 21= GO EQUAL 2,1= FALSE STOP GO 1 LCS 21=1;1 STOP GO 12 LCS 2=2;1 STOP GO 1 VS 1= EQ STOP 1;1 STOP",
+        "GO 12 LCS 21= GO EQUAL 2,1= FALSE STOP GO 1 LCS 21=1;1 STOP GO 12 LCS 2=2;1 STOP"
+        " GO 1 VS 1= EQ STOP 1;1 STOP",
     ),
     # One digit: nothing to ask. Two: one comparison, unequal keeps the first. A tie drops the last digit.
     ("LPS 7", "LPS 7", "GO LPS 7=7;1 STOP"),
@@ -161,10 +163,11 @@ WHOLE_CONTEXTS = [
     (
         "LPS 0123456789876543210",
         "LPS 0123456789876543210",
-        "GO LPS 0123456789876543210= GO EQUAL 0,0= TRUE STOP GO LPS 12345678987654321=12345678987654321;17 STOP"
+        "GO LPS 0123456789876543210= GO EQUAL 0,0= TRUE STOP"
+        " GO LPS 12345678987654321=12345678987654321;17 STOP"
         " GO 17+2=19 STOP 0123456789876543210;19 STOP",
     ),
-    # One item: one comparison. Nothing chosen: $0. A tie excludes, and so leaves out the first of equal items.
+    # One item: one comparison. Nothing chosen: $0. A tie excludes: of equal items the last one stays.
     ("KNAPSACK 5&3@3", "KNAPSACK 5&3@3", "GO KNAPSACK 5&3@3= GO 3 VS 3= EQ STOP 5&3$5 STOP"),
     ("KNAPSACK 5&3@2", "KNAPSACK 5&3@2", "GO KNAPSACK 5&3@2= GO 3 VS 2= GT STOP $0 STOP"),
     (

@@ -91,8 +91,6 @@ class TestMetricsCsv:
         assert (tmp_path / "metrics.csv").read_text() == "epoch,loss\n1,2"
 
     def test_rows_survive_a_process_that_is_killed(self, tmp_path: Path) -> None:
-        if not hasattr(os, "fork"):
-            pytest.skip("needs fork")
         csv, child = MetricsCsv(tmp_path), os.fork()
         if child == 0:
             log([csv], {"train/loss": 1.0}, 7)
@@ -297,13 +295,12 @@ def on_a_terminal(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     return _run(tmp_path_factory.mktemp("terminal"), True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 class TestProcess:
     def test_a_key_without_a_network_costs_less_than_ten_seconds(
         self, unanswered: Finished, on_a_terminal: Finished
     ) -> None:
-        """From before the loggers to the process's end. The run without a key takes 3 s where nothing else runs;
-        to compare with it, rather than with 10 s, is fair where something does.
+        """From before the loggers to the end. The run without a key takes 3 s on an idle machine; on a
+        busy one, only the comparison with it is fair.
         """
         assert unanswered.returncode == 0, unanswered.output
         assert "W&B: offline (starting online failed, CommError" in unanswered.output

@@ -30,7 +30,7 @@ Run = Callable[[Config], object]
 
 REFUSED = 2  # the exit code of a command that can't be carried out as it was given
 FAILED = 1
-_MOST_COMPOSED = 40  # jobs of a sweep that are composed before the first starts, at a tenth of a second each
+_MOST_COMPOSED = 20  # jobs of a sweep that are composed before the first starts, at a fifth of a second each
 
 
 def launch(run: Run, argv: list[str] | None = None) -> int:

@@ -120,7 +120,7 @@ class RecipeConfig(Section):
 
 @dataclass(frozen=True)
 class DataConfig(Section):
-    """Test set and stream. test_problems: unique problems; tokens_per_pass, group_overhead: tokens with padding."""
+    """Test set and stream. tokens_per_pass and group_overhead count tokens, padding included."""
 
     path: ClassVar[str] = "data"
     test_problems: Count
@@ -231,7 +231,8 @@ class Config(Section):
 def _plain(value: Any) -> Any:
     if isinstance(value, Section):
         node = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}  # type: ignore[arg-type]
-        return {**node, **node.pop("shape")} if isinstance(value, ArchitectureConfig) else node
+        shape = node.pop("shape", {})  # an architecture's own sizes stand beside its other keys
+        return {**node, **shape}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return dict(value) if isinstance(value, dict) else value

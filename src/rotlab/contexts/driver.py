@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.contexts.memo import (
-    DONE, FAILED, N_ROWS, NOTHING, PAUSED, TOP, TYPE, Memo, begin, clear, new_memo, sampled, solve, with_room,
+    DONE, FAILED, N_ROWS, NOTHING, PAUSED, START, TOP, TYPE, Memo, begin, clear, new_memo, sampled, solve, with_room,
 )  # fmt: skip
 from rotlab.contexts.render import METHOD_NUMBER
 from rotlab.contexts.stream import (
     DIFFICULTY, END, INDEX, JOB_SIZE, LIMIT, METHOD, PHASE, SAMPLED, SAMPLER, SEED, SPLIT, STOP_AT_OVERLONG, Batch,
     Job, add_question, collect, contains, fill, solve_questions,
 )  # fmt: skip
-from rotlab.rng import Draw, new_draw, seek
+from rotlab.rng import TRAIN, Draw, new_draw, seek
 from rotlab.tasks import TYPES, Sampler
 from rotlab.tasks.kit import CURSOR, ROW, View
 from rotlab.vocab import EQUALS, Tokens
@@ -116,14 +118,26 @@ def count_known(sampler: Sampler, difficulty: int, seed: int, split: int, proble
     """How many of the first `problems` problems of a split are questions of `known`."""
     memo, draw, found = new_memo(_NO_ROWS), new_draw(), 0
     for index in range(problems):
-        clear(memo)
-        seek(draw, seed, split, index)
-        if sampler.plain:
-            memo = plain_sampled(memo, sampler, draw, difficulty)
-        else:
-            memo = sampled(memo, sampler.number, draw, difficulty)
+        memo = _drawn(memo, sampler, draw, difficulty, seed, split, index)
         found += contains(known, memo)
     return found
+
+
+def sample_questions(sampler: Sampler, difficulty: int, seed: int, problems: int) -> Iterator[Tokens]:
+    """The first `problems` problems of the training stream, as tokens GO ... =."""
+    memo, draw = new_memo(_NO_ROWS), new_draw()
+    for index in range(problems):
+        memo = _drawn(memo, sampler, draw, difficulty, seed, TRAIN, index)
+        yield memo.text[memo.frame[START] : memo.frame[CURSOR]].copy()
+
+
+def _drawn(memo: Memo, sampler: Sampler, draw: Draw, difficulty: int, seed: int, split: int, index: int) -> Memo:
+    """The emptied memo with problem `index` of a split in text[START:cursor]."""
+    clear(memo)
+    seek(draw, seed, split, index)
+    if sampler.plain:
+        return plain_sampled(memo, sampler, draw, difficulty)
+    return sampled(memo, sampler.number, draw, difficulty)
 
 
 def solve_shard(

@@ -1,0 +1,48 @@
+"""The `rotlab` command. Each subcommand is one file, imported only when it is called: `contexts` needs no torch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+# name -> what it does; rotlab/cli/NAME.py has `add_arguments(parser)` and `run(arguments) -> int`.
+COMMANDS = {
+    "contexts": "print the contexts of a question: X^1, X^2, ... in order of creation",
+    "sample": "print random problems of a task, as in Table 1 of the paper",
+    "list": "list tasks, methods, architectures and recipes",
+    "train": "train a network; takes the same overrides as train.py",
+    "evaluate": "judge a trained network on a test set",
+    "warm": "compile everything once, so that later starts are fast",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a subcommand; the exit code. A ValueError, what a user got wrong, is one line on standard error and code 2."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:1] == ["train"]:
+        return int(import_module("rotlab.cli.train").run_overrides(arguments[1:]))
+    parser = argparse.ArgumentParser(prog="rotlab", description="Recursion of Thought experiments.")
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if arguments[:1] == [name]:
+            import_module(f"rotlab.cli.{name}").add_arguments(sub)
+    parsed = parser.parse_args(arguments)
+    try:
+        return int(import_module(f"rotlab.cli.{parsed.command}").run(parsed))
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _version() -> str:
+    from rotlab import __version__
+
+    return f"rotlab {__version__}"

@@ -1,0 +1,7 @@
+"""`python -m rotlab.cli` is `rotlab`."""
+
+import sys
+
+from rotlab.cli import main
+
+sys.exit(main())

@@ -1,0 +1,33 @@
+"""`rotlab sample`: a Table 1 of our own."""
+
+from __future__ import annotations
+
+import argparse
+
+from rotlab.contexts.driver import sample_questions
+from rotlab.tasks import SAMPLERS, TASKS
+from rotlab.vocab import notation
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of `rotlab sample`."""
+    parser.add_argument("--task", choices=list(TASKS), required=True)
+    parser.add_argument("--difficulty", type=int, required=True, help="digits, length, items, matrices or terms")
+    parser.add_argument("-n", type=int, default=40, help="how many problems (default: 40)")
+    parser.add_argument("--seed", type=int, default=0, help="as in training: problem i of seed s is example i of seed s")
+    parser.add_argument("--sampling", help="a sampler of the task other than its default: uniform, for add and sub")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the problems, one a line. Raises ValueError for an impossible difficulty, number or sampling."""
+    task = TASKS[arguments.task]
+    sampling = arguments.sampling or task.samplings[0]
+    if sampling not in task.samplings:
+        raise ValueError(f"{task.name} has no sampling {sampling!r}; it has {', '.join(task.samplings)}")
+    if arguments.difficulty < task.min_difficulty:
+        raise ValueError(f"the smallest difficulty of {task.name} is {task.min_difficulty} ({task.unit})")
+    if arguments.n < 1 or arguments.seed < 0:
+        raise ValueError("-n must be at least 1 and --seed at least 0")
+    for tokens in sample_questions(SAMPLERS[task.name, sampling], arguments.difficulty, arguments.seed, arguments.n):
+        print(notation(tokens[1:-1]))
+    return 0

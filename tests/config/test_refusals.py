@@ -12,7 +12,7 @@ from rotlab.config.command import Command
 from rotlab.config.overrides import check_overrides
 from tests.config.compose import build
 
-WHOLE = "write a whole number from 1 to 1000000"
+WHOLE = "write a whole number from 1 to 10000"
 
 # What is refused by the look of it: arguments, and what the line must hold.
 TYPED = [

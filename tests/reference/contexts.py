@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tests.reference.notation import parse
-from tests.reference.problem import Problem, Thought
-
-Key = tuple[type[Problem], Any]
+from tests.reference.problem import Problem
 
 
 class Context(NamedTuple):
@@ -27,119 +25,133 @@ class Context(NamedTuple):
     targets: list[str]
 
 
-class _Texts(dict[Key, tuple[list[str], list[str]]]):
-    """The question (from GO to `=`) and the answer (to STOP) of every problem asked for, spelled once."""
+class _Node:
+    """A problem that was asked for: question from GO to `=`, answer to STOP, and what it asks in turn."""
 
-    def __missing__(self, key: Key) -> tuple[list[str], list[str]]:
-        kind, args = key
-        texts = ["GO", *kind.question(args), "="], [*kind.answer(args), "STOP"]
-        self[key] = texts
-        return texts
+    __slots__ = ("answered", "args", "asked", "kind", "subs")
+
+    def __init__(self, kind: type[Problem], args: Any) -> None:
+        self.kind = kind
+        self.args = args
+        self.asked = ["GO", *kind.question(args), "="]
+        self.answered = [*kind.answer(args), "STOP"]
+        self.subs: list[tuple[_Node, bool]] | None = None
+
+
+class _Problems:
+    """The problems met while one question is solved, each once."""
+
+    def __init__(self, question: str) -> None:
+        self._nodes: dict[tuple[type[Problem], Any], _Node] = {}
+        self.top = self._node(parse(question))
+
+    def subs(self, node: _Node) -> list[tuple[_Node, bool]]:
+        """The sub-problems of a problem in order, and whether each is a tail."""
+        if node.subs is None:
+            node.subs = [
+                (self._node((kind, args)), tail) for kind, args, tail in node.kind.thought(node.args)
+            ]
+        return node.subs
+
+    def _node(self, key: tuple[type[Problem], Any]) -> _Node:
+        node = self._nodes.get(key)
+        if node is None:
+            node = self._nodes[key] = _Node(*key)
+        return node
 
 
 def rot_contexts(question: str) -> list[Context]:
     """All unique contexts of a question, in order of creation: depth first, each when first asked for."""
-    texts = _Texts()
-    return [_rot_context(key, thoughts, texts) for key, thoughts in _unique(parse(question))]
+    problems = _Problems(question)
+    seen: set[_Node] = set()
+    contexts: list[Context] = []
+    stack = [problems.top]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        subs = problems.subs(node)
+        stack += [sub for sub, _ in reversed(subs)]
+        contexts.append(_rot_context(node, subs))
+    return contexts
+
+
+def all_contexts(question: str) -> Iterator[Context]:
+    """The contexts of a question in order of creation, repeated ones too (the count behind H.7's X^10)."""
+    problems = _Problems(question)
+    stack = [problems.top]
+    while stack:
+        node = stack.pop()
+        subs = problems.subs(node)
+        stack += [sub for sub, _ in reversed(subs)]
+        yield _rot_context(node, subs)
 
 
 def wt_context(question: str) -> Context:
     """The question and its answer, without a thought between them."""
-    top = parse(question)
-    asked, answered = _Texts()[top]
-    return _read_through(top[0].name, asked, [], answered)
+    return _read_through(_Problems(question).top, [])
 
 
 def cot_context(question: str) -> Context:
     """The question, the whole recursion unravelled, and the answer (App. F)."""
-    texts = _Texts()
-    top = parse(question)
+    problems = _Problems(question)
     thought: list[str] = []
-    # A list of symbols waits to be written, a key to be unravelled.
-    stack: list[list[str] | Key] = [top]
+    # A list of symbols waits to be written, a problem to be unravelled.
+    stack: list[list[str] | _Node] = [problems.top]
     while stack:
         entry = stack.pop()
         if isinstance(entry, list):
             thought += entry
             continue
-        parts: list[list[str] | Key] = []
-        for kind, args, tail in entry[0].thought(entry[1]):
-            asked, answered = texts[kind, args]
-            parts += [["TAIL", *asked[1:]] if tail else asked, (kind, args)]
-            if not tail:
-                parts.append(answered)
+        parts: list[list[str] | _Node] = []
+        for sub, tail in problems.subs(entry):
+            parts += [["TAIL", *sub.asked[1:]], sub] if tail else [sub.asked, sub, sub.answered]
         stack += reversed(parts)
-    return _read_through(top[0].name, texts[top][0], thought, texts[top][1])
+    return _read_through(problems.top, thought)
 
 
 def cot_length(question: str) -> int:
     """The number of tokens of `cot_context`, without unravelling: each sub-problem is measured once."""
-    texts = _Texts()
-    flat: dict[Key, int] = {}
-    top = parse(question)
-    stack: list[Key] = [top]
+    problems = _Problems(question)
+    flat: dict[_Node, int] = {}
+    stack = [problems.top]
     while stack:
-        key = stack[-1]
-        thoughts = key[0].thought(key[1])
-        unknown = [(kind, args) for kind, args, _ in thoughts if (kind, args) not in flat]
+        node = stack[-1]
+        subs = problems.subs(node)
+        unknown = [sub for sub, _ in subs if sub not in flat]
         if unknown:
             stack += unknown
             continue
         stack.pop()
-        flat[key] = sum(
-            len(texts[kind, args][0]) + flat[kind, args] + (0 if tail else len(texts[kind, args][1]))
-            for kind, args, tail in thoughts
+        flat[node] = sum(
+            len(sub.asked) + flat[sub] + (0 if tail else len(sub.answered)) for sub, tail in subs
         )
-    return len(texts[top][0]) + flat[top] + len(texts[top][1])
+    return len(problems.top.asked) + flat[problems.top] + len(problems.top.answered)
 
 
-def all_contexts(question: str) -> Iterator[Context]:
-    """The contexts of a question in order of creation, repeated ones too (the count behind H.7's X^10)."""
-    texts = _Texts()
-    stack = [parse(question)]
-    while stack:
-        kind, args = key = stack.pop()
-        thoughts = kind.thought(args)
-        stack += reversed([(sub.kind, sub.args) for sub in thoughts])
-        yield _rot_context(key, thoughts, texts)
-
-
-def _unique(top: Key) -> Iterator[tuple[Key, list[Thought]]]:
-    seen: set[Key] = set()
-    stack = [top]
-    while stack:
-        key = stack.pop()
-        if key in seen:
-            continue
-        seen.add(key)
-        thoughts = key[0].thought(key[1])
-        stack += reversed([(kind, args) for kind, args, _ in thoughts])
-        yield key, thoughts
-
-
-def _rot_context(key: Key, thoughts: list[Thought], texts: _Texts) -> Context:
-    asked, answered = texts[key]
-    tokens = list(asked)
-    segments = ["Q"] * len(asked)
-    targets = ["PAD"] * len(asked)
-    for kind, args, tail in thoughts:
-        sub_asked, sub_answered = texts[kind, args]
-        if tail:
-            sub_asked, sub_answered = ["TAIL", *sub_asked[1:]], ["THINK"]
-        tokens += sub_asked
-        tokens += sub_answered
-        segments += ["Q_sub"] * len(sub_asked)
-        segments += ["A_sub"] * len(sub_answered)
-        targets += sub_asked
-        targets.append("THINK")
-        targets += ["PAD"] * (len(sub_answered) - 1)
-    if not (thoughts and thoughts[-1].tail):
+def _rot_context(node: _Node, subs: list[tuple[_Node, bool]]) -> Context:
+    tokens = node.asked.copy()
+    segments = ["Q"] * len(tokens)
+    targets = ["PAD"] * len(tokens)
+    for sub, tail in subs:
+        asked, answered = (["TAIL", *sub.asked[1:]], ["THINK"]) if tail else (sub.asked, sub.answered)
+        tokens += asked
         tokens += answered
-        segments += ["A"] * len(answered)
-        targets += answered
-    return Context(key[0].name, tokens, segments, targets)
+        segments += ["Q_sub"] * len(asked)
+        segments += ["A_sub"] * len(answered)
+        targets += asked
+        targets.append("THINK")
+        targets += ["PAD"] * (len(answered) - 1)
+    if not (subs and subs[-1][1]):
+        tokens += node.answered
+        segments += ["A"] * len(node.answered)
+        targets += node.answered
+    return Context(node.kind.name, tokens, segments, targets)
 
 
-def _read_through(name: str, asked: list[str], thought: list[str], answered: list[str]) -> Context:
+def _read_through(node: _Node, thought: list[str]) -> Context:
+    asked, answered = node.asked, node.answered
     segments = ["Q"] * len(asked) + ["T"] * len(thought) + ["A"] * len(answered)
-    return Context(name, asked + thought + answered, segments, ["PAD"] * len(asked) + thought + answered)
+    targets = ["PAD"] * len(asked) + thought + answered
+    return Context(node.kind.name, asked + thought + answered, segments, targets)

@@ -19,7 +19,7 @@ COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a subcommand; the exit code. A ValueError, what a user got wrong, is one line on standard error and code 2."""
+    """Run a subcommand; the exit code. A ValueError, a user's mistake, is one line on standard error and code 2."""
     arguments = sys.argv[1:] if argv is None else argv
     if arguments[:1] == ["train"]:
         return int(import_module("rotlab.cli.train").run_overrides(arguments[1:]))

@@ -15,12 +15,14 @@ from rotlab.tasks import METHODS, TASKS, parse_question, reached
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of `rotlab contexts`."""
-    parser.add_argument("questions", nargs="+", help='such as "34*5", "1234 LCS 2468"; - reads one a line from standard input')
+    questions = 'such as "34*5", "1234 LCS 2468"; - reads one a line from standard input'
+    parser.add_argument("questions", nargs="+", help=questions)
     parser.add_argument("--task", choices=list(TASKS), help="refuse questions that this task never asks")
-    parser.add_argument("--method", choices=list(METHODS), default="rot", help="how contexts are written (default: rot)")
+    parser.add_argument("--method", choices=list(METHODS), default="rot", help="default: rot")
     parser.add_argument("--json", action="store_true", help="one object a line: type, tokens, segments, targets")
-    parser.add_argument("--count", action="store_true", help="print how many contexts there are and their lengths, only")
-    parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help=f"longest context in tokens (default: {DEFAULT_LIMIT:,})")
+    parser.add_argument("--count", action="store_true", help="print only how many there are, and their lengths")
+    longest = f"longest context in tokens (default: {DEFAULT_LIMIT:,})"
+    parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help=longest)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,4 +59,5 @@ def _check(question: str, task: str | None) -> None:
 def _counted(question: str, method: str) -> str:
     found = lengths(question, method)
     plural = "context" if len(found) == 1 else "contexts"
-    return f"{question}: {len(found):,} {plural}, {sum(found):,} tokens, longest {max(found):,}, mean {sum(found) / len(found):.1f}"
+    mean = sum(found) / len(found)
+    return f"{question}: {len(found):,} {plural}, {sum(found):,} tokens, longest {max(found):,}, mean {mean:.1f}"

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(report.metrics()))
         return 0
-    print(f"{cell.name} {cell.method}, step {trained.step:,}, {len(problems):,} problems (hash {problems.content_hash})")
+    print(f"{cell.name} {cell.method}, step {trained.step:,}: {len(problems):,} problems, hash {problems.content_hash}")
     for name, figure in report.metrics().items():
         print(f"{name:<28} {figure:,.0f}" if figure == int(figure) and figure > 1 else f"{name:<28} {figure:.4f}")
     for sample in report.wrong_samples[:5]:

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", choices=list(TASKS), required=True)
     parser.add_argument("--difficulty", type=int, required=True, help="digits, length, items, matrices or terms")
     parser.add_argument("-n", type=int, default=40, help="how many problems (default: 40)")
-    parser.add_argument("--seed", type=int, default=0, help="as in training: problem i of seed s is example i of seed s")
+    parser.add_argument("--seed", type=int, default=0, help="problem i of seed s is that of training example i")
     parser.add_argument("--sampling", help="a sampler of the task other than its default: uniform, for add and sub")
 
 

@@ -23,7 +23,8 @@ from rotlab.config.checks import (
 )  # fmt: skip
 from rotlab.tasks import METHODS, TASKS
 
-Difficulty = Annotated[int, Bounds(1, 1_000_000)]
+# Far above what any window holds; a slip of the finger must not ask for the memory that it would take.
+Difficulty = Annotated[int, Bounds(1, 10_000)]
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]
 
 
@@ -209,8 +210,8 @@ class Config(Section):
         if self.difficulty < least:
             needs = f"{task.name} needs at least {least} {task.unit}"
             raise ConfigError(f"difficulty={self.difficulty}: {needs}: write difficulty={least} or more")
-        space = task.space(self.difficulty)
-        if self.data.holdout and space <= self.data.test_problems:
+        # Counted only when it matters: the space of a large difficulty is a number of many thousand digits.
+        if self.data.holdout and (space := task.space(self.difficulty)) <= self.data.test_problems:
             raise ConfigError(
                 f"data.holdout=true: all {space:,} problems of {task.name}-{self.difficulty} are in the test "
                 "set, which leaves none to train on: raise difficulty or lower data.test_problems"

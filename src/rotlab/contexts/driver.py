@@ -8,12 +8,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.contexts.memo import (
-    DONE, FAILED, N_ROWS, NOTHING, PAUSED, START, TOP, TYPE, Memo, begin, clear, new_memo, sampled, solve, with_room,
+    DONE,
+    FAILED,
+    N_ROWS,
+    NOTHING,
+    PAUSED,
+    START,
+    TOP,
+    TYPE,
+    Memo,
+    begin,
+    clear,
+    new_memo,
+    sampled,
+    solve,
+    with_room,
 )  # fmt: skip
 from rotlab.contexts.render import METHOD_NUMBER
 from rotlab.contexts.stream import (
-    DIFFICULTY, END, INDEX, JOB_SIZE, LIMIT, METHOD, PHASE, SAMPLED, SAMPLER, SEED, SPLIT, STOP_AT_OVERLONG, Batch,
-    Job, add_question, collect, contains, fill, solve_questions,
+    DIFFICULTY,
+    END,
+    INDEX,
+    JOB_SIZE,
+    LIMIT,
+    METHOD,
+    PHASE,
+    SAMPLED,
+    SAMPLER,
+    SEED,
+    SPLIT,
+    STOP_AT_OVERLONG,
+    Batch,
+    Job,
+    add_question,
+    collect,
+    contains,
+    fill,
+    solve_questions,
 )  # fmt: skip
 from rotlab.rng import TRAIN, Draw, new_draw, seek
 from rotlab.tasks import TYPES, Sampler
@@ -69,7 +100,9 @@ class Drawer:
     limit: the longest context, in printed tokens. held_out: questions that are never drawn.
     """
 
-    def __init__(self, sampler: Sampler, difficulty: int, method: str, limit: int, held_out: Memo | None = None) -> None:
+    def __init__(
+        self, sampler: Sampler, difficulty: int, method: str, limit: int, held_out: Memo | None = None
+    ) -> None:
         self.sampler, self.difficulty, self.method, self.limit = sampler, difficulty, METHOD_NUMBER[method], limit
         self._memo, self._draw = new_memo(256), new_draw()
         self._held_out = new_memo(_NO_ROWS) if held_out is None else held_out
@@ -100,11 +133,9 @@ class Drawer:
         return batch, job
 
 
-def draw_questions(
-    sampler: Sampler, difficulty: int, seed: int, split: int, wanted: int, most_draws: int, questions: Memo | None = None
-) -> Memo:
+def draw_questions(sampler: Sampler, difficulty: int, seed: int, split: int, wanted: int, most_draws: int) -> Memo:
     """A memo of unsolved questions: the first `wanted` different ones among `most_draws` draws of a split."""
-    memo, draw = new_memo(max(_NO_ROWS, 1 << wanted.bit_length())) if questions is None else questions, new_draw()
+    memo, draw = new_memo(max(_NO_ROWS, 1 << wanted.bit_length())), new_draw()
     job = new_job(sampler, difficulty, seed, split, 0, most_draws)
     memo, status = collect(memo, draw, job, wanted)
     while status != DONE:

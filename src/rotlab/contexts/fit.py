@@ -60,6 +60,6 @@ def require_fit(sampler: Sampler, difficulty: int, method: str, limit: int) -> F
     )
     raise ValueError(
         f"{name}-{difficulty} does not fit under method={method}: a context has {found.longest:,} tokens, the limit is "
-        f"{limit:,}; {instead} (or method=rot, or method.allow_overlong=true to leave overlong contexts out of training "
-        f"and count them wrong)"
+        f"{limit:,}; {instead} (or method=rot, or method.allow_overlong=true to leave overlong contexts out of "
+        f"training and count them wrong)"
     )

@@ -16,7 +16,20 @@ from numpy.typing import NDArray
 from rotlab.compiled import compiled
 from rotlab.rng import Draw
 from rotlab.tasks.kit import (
-    ANSWER, ANSWERS, ASK, ASK_TAIL, BELOW, CURSOR, FIRST_FRAME, IN_TAIL, N_ANSWERS, Q_HI, Q_LO, ROW, START, View,
+    ANSWER,
+    ANSWERS,
+    ASK,
+    ASK_TAIL,
+    BELOW,
+    CURSOR,
+    FIRST_FRAME,
+    IN_TAIL,
+    N_ANSWERS,
+    Q_HI,
+    Q_LO,
+    ROW,
+    START,
+    View,
 )  # fmt: skip
 from rotlab.tasks.registry import N_COMPILED, compiled_rule, compiled_sampler, kind_of
 from rotlab.vocab import EQUALS, GO, STOP, Tokens
@@ -230,7 +243,7 @@ def _finish(memo: Memo, reply: int, reply_end: int) -> None:
 
 @compiled
 def enter(memo: Memo) -> tuple[int, bool]:
-    """The row of the question text[START:cursor], new or known, and whether it is new; a known one's text is dropped."""
+    """The row of the question text[START:cursor], and whether it is new; a known one's text is dropped."""
     lo, hi = memo.frame[START], memo.frame[CURSOR]
     hashed = question_hash(memo.text, lo, hi)
     row = find_row(memo, memo.text, lo, hi, hashed)

@@ -1,4 +1,4 @@
-"""Contexts of uneven lengths as padded arrays of a model's ids: groups of similar length, inputs and targets shifted."""
+"""Contexts of uneven lengths as padded arrays of a model's ids: groups of similar length, targets shifted by one."""
 
 from __future__ import annotations
 

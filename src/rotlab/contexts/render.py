@@ -10,7 +10,15 @@ import numpy as np
 
 from rotlab.compiled import compiled
 from rotlab.contexts.memo import (
-    LINKS, LINKS_END, N_SOLVED, QUESTION, QUESTION_END, REPLY, REPLY_END, TAILED, Memo,
+    LINKS,
+    LINKS_END,
+    N_SOLVED,
+    QUESTION,
+    QUESTION_END,
+    REPLY,
+    REPLY_END,
+    TAILED,
+    Memo,
 )  # fmt: skip
 from rotlab.vocab import PAD, TAIL, THINK, Tokens
 

@@ -13,7 +13,20 @@ from numpy.typing import NDArray
 
 from rotlab.compiled import compiled
 from rotlab.contexts.memo import (
-    DONE, FAILED, N_ROWS, NOTHING, PAUSED, START, Memo, begin, clear, enter, find_row, question_hash, sampled, solve,
+    DONE,
+    FAILED,
+    N_ROWS,
+    NOTHING,
+    PAUSED,
+    START,
+    Memo,
+    begin,
+    clear,
+    enter,
+    find_row,
+    question_hash,
+    sampled,
+    solve,
     with_room,
 )  # fmt: skip
 from rotlab.contexts.render import ROT, context_length, render
@@ -54,6 +67,22 @@ def _with_space(batch: Batch, end: int) -> Batch:
 
 
 @compiled
+def _draw_problem(memo: Memo, draw: Draw, job: Job) -> tuple[Memo, int]:
+    """The emptied memo with the next draw of problem job[INDEX] in text[START:cursor]."""
+    if job[TRIES] >= MOST_TRIES:
+        return memo, FAILED
+    if job[TRIES] == 0:
+        seek(draw, job[SEED], job[SPLIT], job[INDEX])
+    job[TRIES] += 1
+    clear(memo)
+    if job[SAMPLER] >= N_COMPILED_SAMPLERS:
+        return memo, PAUSED
+    memo = sampled(memo, job[SAMPLER], draw, job[DIFFICULTY])
+    job[PHASE] = SAMPLED
+    return memo, DONE
+
+
+@compiled
 def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: int) -> tuple[Memo, Batch, int]:
     """Draw examples job[INDEX] .. job[END]-1 into the batch, a context each.
 
@@ -64,16 +93,9 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
     first = job[END] - (batch.offsets.size - 1)
     while job[INDEX] < job[END]:
         if job[PHASE] == FRESH:
-            if job[TRIES] >= MOST_TRIES:
-                return memo, batch, FAILED
-            if job[TRIES] == 0:
-                seek(draw, job[SEED], job[SPLIT], job[INDEX])
-            job[TRIES] += 1
-            clear(memo)
-            if job[SAMPLER] >= N_COMPILED_SAMPLERS:
-                return memo, batch, PAUSED
-            memo = sampled(memo, job[SAMPLER], draw, job[DIFFICULTY])
-            job[PHASE] = SAMPLED
+            memo, status = _draw_problem(memo, draw, job)
+            if status != DONE:
+                return memo, batch, status
         if job[PHASE] == SAMPLED:
             if contains(held_out, memo):
                 job[HELD_OUT] += 1
@@ -143,8 +165,9 @@ def add_question(memo: Memo, tokens: Tokens) -> tuple[Memo, int]:
 
 @compiled
 def solve_questions(
-    memo: Memo, tokens: Tokens, offsets: NDArray[np.int64], roots: NDArray[np.int64], job: Job, most_rows: int, said: int
-) -> tuple[Memo, int]:
+    memo: Memo, tokens: Tokens, offsets: NDArray[np.int64], roots: NDArray[np.int64], job: Job, most_rows: int,
+    said: int,
+) -> tuple[Memo, int]:  # fmt: skip
     """Solve questions job[INDEX] .. job[END]-1 of tokens[offsets[i]:offsets[i + 1]] in one memo; roots[i] is i's row.
 
     Stops early, after a whole question, once the memo has `most_rows` rows; job[INDEX] says where.

@@ -61,5 +61,7 @@ def unfold(question: str, method: str = "rot", limit: int = DEFAULT_LIMIT) -> li
     for one in rows:
         length = context_length(memo, one, number)
         if length > limit:
-            raise ValueError(f"a {method} context of {question!r} would have {length:,} tokens, over the limit of {limit:,}")
+            raise ValueError(
+                f"a {method} context of {question!r} would have {length:,} tokens, over the limit of {limit:,}"
+            )
     return [context_of(memo, one, method) for one in rows]

@@ -49,8 +49,9 @@ class TrainingStream(Dataset[StepBatch]):
     """
 
     def __init__(
-        self, cell: Cell, *, seed: int, batch_size: int, steps: int, accumulation: int = 1, rank: int = 0, ranks: int = 1,
-        overhead: int = 256, tokens_per_pass: int = 32_768, held_out: Memo | None = None, overfit: bool = False,
+        self, cell: Cell, *, seed: int, batch_size: int, steps: int, accumulation: int = 1, rank: int = 0,
+        ranks: int = 1, overhead: int = 256, tokens_per_pass: int = 32_768, held_out: Memo | None = None,
+        overfit: bool = False,
     ) -> None:  # fmt: skip
         if batch_size % (ranks * accumulation) != 0:
             raise ValueError(

@@ -60,8 +60,8 @@ def problem_set(cell: Cell, size: int, seed: int, split: int = TEST) -> ProblemS
     memo = draw_questions(cell.sampler, difficulty, seed, split, size, _DRAWS_PER_PROBLEM * size)
     if n_rows(memo) < size:
         raise ValueError(
-            f"only {n_rows(memo):,} different problems of {cell.name} were found in {_DRAWS_PER_PROBLEM * size:,} draws; "
-            f"ask for fewer with data.test_problems"
+            f"only {n_rows(memo):,} different problems of {cell.name} were found in {_DRAWS_PER_PROBLEM * size:,} "
+            f"draws; ask for fewer with data.test_problems"
         )
     return _from_memo(memo, whole_space=False)
 

@@ -15,12 +15,21 @@ from rotlab.contexts.memo import QUESTION, QUESTION_END, TYPE, Memo, clear, new_
 from rotlab.contexts.render import METHOD_NUMBER, ROT, target
 from rotlab.contexts.stream import Batch
 from rotlab.contexts.verdicts import (
-    RIGHT, UNKNOWN, WRONG, Verdicts, aggregate, lengths_of, look_up, new_verdicts, record, render_rows,
+    RIGHT,
+    UNKNOWN,
+    WRONG,
+    Verdicts,
+    aggregate,
+    lengths_of,
+    look_up,
+    new_verdicts,
+    record,
+    render_rows,
 )  # fmt: skip
 from rotlab.data.batches import Group, grouped
 from rotlab.data.cell import Cell
 from rotlab.data.test_set import ProblemSet
-from rotlab.evaluation.report import Report, WrongSample
+from rotlab.evaluation.report import Report, TypeCounts, WrongSample
 from rotlab.tasks import TYPES
 from rotlab.vocab import PAD, notation
 
@@ -80,12 +89,13 @@ class Evaluator:
         right_R = aggregate(memo, by_row) if self._method == ROT else by_row == RIGHT
         report.problems_right += int(right_R[roots_P].sum())
         report.tops_right += int((by_row[roots_P] == RIGHT).sum())
+        _count_types(report, memo, rows_R[new], by_row, right_R)
         return verdicts
 
     def _judge_rows(
         self, network: Network, device: torch.device | None, memo: Memo, rows_R: NDArray[np.int64], report: Report
     ) -> NDArray[np.uint8]:
-        """The verdict of each row, judged now; counts them in the report."""
+        """The verdict of each row, judged now; counts all of them in the report."""
         verdict_R = np.full(len(rows_R), WRONG, np.uint8)
         lengths_R = lengths_of(memo, rows_R, self._method)
         fitting_F = np.flatnonzero(lengths_R <= self.cell.context_limit)
@@ -100,11 +110,6 @@ class Evaluator:
         report.contexts += len(rows_R)
         report.contexts_right += int((verdict_R == RIGHT).sum())
         report.overlong += len(rows_R) - len(fitting_F)
-        for kind in np.unique(memo.rows[rows_R, TYPE]):
-            of_type = memo.rows[rows_R, TYPE] == kind
-            counts = report.types.setdefault(TYPES[kind].name, [0, 0])
-            counts[0] += int(of_type.sum())
-            counts[1] += int((verdict_R[of_type] == RIGHT).sum())
         return verdict_R
 
     def _keep_samples(
@@ -121,6 +126,19 @@ class Evaluator:
             report.wrong_samples.append(
                 WrongSample(type=TYPES[memo.rows[row, TYPE]].name, question=notation(question), **sample)
             )
+
+
+def _count_types(
+    report: Report, memo: Memo, new_R: NDArray[np.int64], by_row: NDArray[np.uint8], right_R: NDArray[np.bool_]
+) -> None:
+    """Count the new rows by problem type; by_row and right_R say of each row whether it, and all under it, is right."""
+    kinds_R = memo.rows[new_R, TYPE]
+    for kind in np.unique(kinds_R):
+        rows_N = new_R[kinds_R == kind]
+        counts = report.types.setdefault(TYPES[kind].name, TypeCounts())
+        counts.contexts += len(rows_N)
+        counts.contexts_right += int((by_row[rows_N] == RIGHT).sum())
+        counts.problems_right += int(right_R[rows_N].sum())
 
 
 def judge_group(network: Network, group: Group, device: torch.device | None) -> tuple[NDArray[np.bool_], Tensor]:

@@ -21,10 +21,19 @@ class WrongSample:
 
 
 @dataclass
-class Report:
-    """Counts of one evaluation; `types` maps a problem type to its unique contexts and how many were right.
+class TypeCounts:
+    """Unique contexts of one problem type; problems_right: those right together with all that they ask ("deep")."""
 
-    overlong: contexts over the limit, counted wrong. tokens: of the unique contexts, without padding.
+    contexts: int = 0
+    contexts_right: int = 0
+    problems_right: int = 0
+
+
+@dataclass
+class Report:
+    """Counts of one evaluation, over all unique contexts and by problem type.
+
+    overlong: contexts over the limit, counted wrong. tokens: of the other ones, without padding.
     """
 
     problems: int = 0
@@ -35,7 +44,7 @@ class Report:
     overlong: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    types: dict[str, list[int]] = field(default_factory=dict)
+    types: dict[str, TypeCounts] = field(default_factory=dict)
     wrong_samples: list[WrongSample] = field(default_factory=list)
 
     @property
@@ -44,7 +53,10 @@ class Report:
         return self.problems_right / self.problems
 
     def metrics(self, prefix: str = "eval") -> dict[str, float]:
-        """Flat figures by name: `eval/problem` (deep), `eval/top` (shallow), `eval/context`, ..., one per type."""
+        """Flat figures by name: `eval/problem` (deep), `eval/top` (shallow), `eval/context`, ...; then by type.
+
+        A type's every context is the top of a problem, so `eval/<type>/context` is its `top` as well.
+        """
         figures = {
             "problem": self.accuracy,
             "top": self.tops_right / self.problems,
@@ -54,7 +66,8 @@ class Report:
             "overlong": self.overlong,
             "seconds": self.seconds,
         }
-        for name, (contexts, right) in sorted(self.types.items()):
-            figures[f"{name}/context"] = right / contexts
-            figures[f"{name}/contexts"] = contexts
+        for name, counts in sorted(self.types.items()):
+            figures[f"{name}/problem"] = counts.problems_right / counts.contexts
+            figures[f"{name}/context"] = counts.contexts_right / counts.contexts
+            figures[f"{name}/contexts"] = counts.contexts
         return {f"{prefix}/{name}": float(value) for name, value in figures.items()}

@@ -1,7 +1,14 @@
 """The tasks: one short file each, holding its rules, its samplers, its limits and a worked trace."""
 
 from rotlab.tasks.registry import (
-    KIND, SAMPLERS, TASKS, TYPES, Sampler, parse_question, reached, vocabulary,
+    KIND,
+    SAMPLERS,
+    TASKS,
+    TYPES,
+    Sampler,
+    parse_question,
+    reached,
+    vocabulary,
 )  # fmt: skip
 from rotlab.tasks.task import METHODS, ProblemType, Task
 

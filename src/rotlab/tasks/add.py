@@ -16,8 +16,23 @@ from rotlab.compiled import compiled
 from rotlab.rng import Draw
 from rotlab.tasks.draws import log_uniform, uniform_number
 from rotlab.tasks.kit import (
-    ANSWER, View, answer, answers, ask, begin_question, first, full, last, put_number, put_span, question, say_int, size,
-    split, symbol_ids, token, without_last,
+    ANSWER,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    first,
+    full,
+    last,
+    put_span,
+    question,
+    say_int,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_last,
 )  # fmt: skip
 from rotlab.tasks.task import NUMBER, ProblemType, Task
 

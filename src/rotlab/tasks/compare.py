@@ -12,7 +12,19 @@ from __future__ import annotations
 
 from rotlab.compiled import compiled
 from rotlab.tasks.kit import (
-    View, answer, answers, ask, compare, first, question, say_symbol, size, split, symbol_ids, token, without_first,
+    View,
+    answer,
+    answers,
+    ask,
+    compare,
+    first,
+    question,
+    say_symbol,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_first,
 )  # fmt: skip
 from rotlab.tasks.task import NUMBER, ProblemType
 

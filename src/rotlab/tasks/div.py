@@ -13,11 +13,36 @@ from collections.abc import Iterator
 
 from rotlab.compiled import compiled
 from rotlab.rng import Draw
-from rotlab.tasks.compare import EQ, GT, LT, VS
+from rotlab.tasks.compare import GT, LT, VS
 from rotlab.tasks.draws import log10_of_sum, log10_plus, log_uniform, put_log_uniform
 from rotlab.tasks.kit import (
-    ANSWER, ASK, Span, View, answer, answers, ask, begin_question, compare, cursor, full, last, number, put, put_difference,
-    put_next, put_number, put_product, put_span, put_sum, question, rewind, size, split, symbol_ids, token, without_last,
+    ANSWER,
+    ASK,
+    Span,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    compare,
+    cursor,
+    full,
+    last,
+    number,
+    put,
+    put_difference,
+    put_next,
+    put_number,
+    put_product,
+    put_span,
+    put_sum,
+    question,
+    rewind,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_last,
 )  # fmt: skip
 from rotlab.tasks.task import NUMBER, ProblemType, Task
 
@@ -106,7 +131,7 @@ def sample(v: View, draw: Draw, digits: int) -> None:
 
 @compiled
 def _draw_product(v: View, draw: Draw, b: Span, digits: int, upper: float) -> Span:
-    """b * c for c from U_log(0, 10^digits / b, 3), accepted when it is below 10^digits; empty when the arena is full."""
+    """b * c for c from U_log(0, 10^digits / b, 3), accepted below 10^digits; empty when the arena is full."""
     start = cursor(v)
     while True:
         c = put_log_uniform(v, draw, 0, int(upper), upper - int(upper), 3)

@@ -17,8 +17,23 @@ from rotlab.rng import Draw, below
 from rotlab.tasks.add import PLUS
 from rotlab.tasks.compare import COMMA, GT, VS
 from rotlab.tasks.kit import (
-    ANSWER, ASK, Span, View, answer, answers, ask, begin_question, put, put_int, put_span, question, size, split,
-    symbol_ids, token, without_first,
+    ANSWER,
+    ASK,
+    Span,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    put,
+    put_int,
+    put_span,
+    question,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_first,
 )  # fmt: skip
 from rotlab.tasks.sub import MINUS
 from rotlab.tasks.task import ProblemType, Task

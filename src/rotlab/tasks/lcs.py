@@ -2,7 +2,8 @@
 
 A worked trace:
 
-    GO 123 LCS 234= GO EQUAL 3,4= FALSE STOP GO 12 LCS 234= 2;1 STOP GO 123 LCS 23= 23;2 STOP GO 1 VS 2= LT STOP 23;2 STOP
+    GO 123 LCS 234= GO EQUAL 3,4= FALSE STOP GO 12 LCS 234=2;1 STOP GO 123 LCS 23=23;2 STOP GO 1 VS 2= LT STOP
+        23;2 STOP
     GO EQUAL 3,4= FALSE STOP
     GO 12 LCS 234= GO EQUAL 2,4= FALSE STOP GO 1 LCS 234= ;0 STOP GO 12 LCS 23= 2;1 STOP GO 0 VS 1= LT STOP 2;1 STOP
     ...
@@ -18,8 +19,24 @@ from rotlab.compiled import compiled
 from rotlab.rng import Draw, below
 from rotlab.tasks.compare import COMMA, LT, TRUE, VS
 from rotlab.tasks.kit import (
-    ANSWER, ASK, View, answer, answers, ask, begin_question, last, put, put_int, put_span, question, size, split,
-    symbol_ids, token, value, without_last,
+    ANSWER,
+    ASK,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    last,
+    put,
+    put_int,
+    put_span,
+    question,
+    size,
+    split,
+    symbol_ids,
+    token,
+    value,
+    without_last,
 )  # fmt: skip
 from rotlab.tasks.task import ProblemType, Task
 

@@ -17,8 +17,25 @@ from rotlab.rng import Draw, below
 from rotlab.tasks.add import PLUS
 from rotlab.tasks.compare import COMMA, LT, TRUE, VS
 from rotlab.tasks.kit import (
-    ANSWER, ASK, Span, View, answer, answers, ask, begin_question, first, last, put, put_number, put_span, question, size,
-    split, symbol_ids, token, without_first, without_last,
+    ANSWER,
+    ASK,
+    Span,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    first,
+    last,
+    put,
+    put_span,
+    question,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_first,
+    without_last,
 )  # fmt: skip
 from rotlab.tasks.task import ProblemType, Task
 

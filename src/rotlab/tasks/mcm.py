@@ -12,7 +12,7 @@ A question is the matrices, or a split L | R with the best order and cost of the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 from rotlab.compiled import compiled
 from rotlab.rng import Draw
@@ -20,8 +20,27 @@ from rotlab.tasks.add import PLUS
 from rotlab.tasks.compare import COMMA, LT, VS
 from rotlab.tasks.draws import log_uniform
 from rotlab.tasks.kit import (
-    ANSWER, ASK, ASK_TAIL, Span, View, answer, answers, ask, begin_question, count, find, full, last, put, put_span, question, size,
-    split, symbol_ids, token, without_first,
+    ANSWER,
+    ASK,
+    ASK_TAIL,
+    Span,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    count,
+    find,
+    full,
+    last,
+    put,
+    put_span,
+    question,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_first,
 )  # fmt: skip
 from rotlab.tasks.mul import TIMES
 from rotlab.tasks.task import ProblemType, Task
@@ -135,13 +154,12 @@ def sample(v: View, draw: Draw, matrices: int) -> None:
 def questions(matrices: int) -> Iterator[str]:
     """Every question of `matrices` matrices."""
     for sizes in product(range(1, 100), repeat=matrices + 1):
-        yield "MCM" + ",".join(f"{rows}×{columns}" for rows, columns in zip(sizes, sizes[1:], strict=False))
+        yield "MCM" + ",".join(f"{rows}×{columns}" for rows, columns in pairwise(sizes))
 
 
 def _check(asked: str, *_: str) -> str | None:
     sizes = [matrix.split("×") for matrix in asked.replace("|", ",").split(",")]
-    pairs = zip(sizes, sizes[1:], strict=False)
-    return None if all(a[1] == b[0] for a, b in pairs) else "neighbouring matrices must share a size"
+    return None if all(a[1] == b[0] for a, b in pairwise(sizes)) else "neighbouring matrices must share a size"
 
 
 _MATRIX = r"[1-9]\d*×[1-9]\d*"

@@ -16,8 +16,25 @@ from rotlab.compiled import compiled
 from rotlab.rng import Draw
 from rotlab.tasks.draws import log_uniform
 from rotlab.tasks.kit import (
-    ASK_TAIL, View, answer, answers, ask, begin_question, full, last, number, put, put_span, question, say_int,
-    say_number, size, split, symbol_ids, token, without_last,
+    ASK_TAIL,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    full,
+    last,
+    number,
+    put,
+    put_span,
+    question,
+    say_int,
+    say_number,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_last,
 )  # fmt: skip
 from rotlab.tasks.task import NUMBER, ProblemType, Task
 

@@ -40,7 +40,8 @@ class Sampler:
 
 
 _SAMPLERS = sorted(
-    ((task, name, TYPES[KIND[task.name]].plain) for task in TASKS.values() for name in task.samplers), key=lambda s: s[2]
+    ((task, name, TYPES[KIND[task.name]].plain) for task in TASKS.values() for name in task.samplers),
+    key=lambda sampler: sampler[2],
 )
 SAMPLERS: dict[tuple[str, str], Sampler] = {
     (task.name, name): Sampler(number, task, name, plain) for number, (task, name, plain) in enumerate(_SAMPLERS)

@@ -21,8 +21,24 @@ from rotlab.rng import Draw, below
 from rotlab.tasks.compare import COMMA, LT, VS
 from rotlab.tasks.draws import log_uniform
 from rotlab.tasks.kit import (
-    ANSWER, ASK, ASK_TAIL, Span, View, answer, answers, ask, begin_question, count, put, put_span, question, size, split,
-    symbol_ids, token, without_first,
+    ANSWER,
+    ASK,
+    ASK_TAIL,
+    Span,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    count,
+    put,
+    put_span,
+    question,
+    size,
+    split,
+    symbol_ids,
+    token,
+    without_first,
 )  # fmt: skip
 from rotlab.tasks.task import ProblemType, Task
 

@@ -16,8 +16,28 @@ from rotlab.compiled import compiled
 from rotlab.rng import Draw
 from rotlab.tasks.draws import log_uniform, uniform_number
 from rotlab.tasks.kit import (
-    ANSWER, ASK, Span, View, answer, answers, ask, begin_question, compare, full, last, number, put, put_number, put_span,
-    question, say_int, size, split, symbol_ids, token, value, without_last,
+    ANSWER,
+    ASK,
+    Span,
+    View,
+    answer,
+    answers,
+    ask,
+    begin_question,
+    compare,
+    full,
+    last,
+    number,
+    put,
+    put_span,
+    question,
+    say_int,
+    size,
+    split,
+    symbol_ids,
+    token,
+    value,
+    without_last,
 )  # fmt: skip
 from rotlab.tasks.task import NUMBER, ProblemType, Task, is_less
 

@@ -1,1 +1,1 @@
-"""Training: the LightningModule, its callbacks, what a run reports, and `run.py`, which reads like a table of contents."""
+"""Training: the LightningModule, its callbacks, what a run reports; `run.py` reads like a table of contents."""

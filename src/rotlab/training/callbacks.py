@@ -26,7 +26,7 @@ class Recorder(L.Callback):
         self._forget()
 
     def _forget(self) -> None:
-        self._steps = self._contexts = self._tokens = self._area = self._overlong = 0
+        self._contexts = self._tokens = self._area = self._overlong = 0
         self._waited = self._worked = 0.0
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -42,27 +42,36 @@ class Recorder(L.Callback):
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: StepBatch, batch_idx: int
     ) -> None:
         """Count the step; log when it is time."""
+        step = trainer.global_step
+        due = step % self.every_n_steps == 0 or step == trainer.max_steps
+        # Read before the clock: it waits for the device, whose work belongs to the steps.
+        learnt = self._learnt(pl_module) if due else {}
         self._worked += time.perf_counter() - self._step_since
-        self._steps += 1
         self._contexts += batch.contexts
         self._tokens += batch.tokens
         self._area += batch.area
         self._overlong += batch.overlong
-        step = trainer.global_step
-        if step % self.every_n_steps == 0 or step == trainer.max_steps:
-            assert isinstance(pl_module, RotModule)
-            self._log(trainer, pl_module, step)
+        if due:
+            self._log(trainer, learnt, step)
             self._forget()
 
     def resume_clock(self) -> None:
         """What passed since the end of the step was no waiting for data."""
         self._idle_since = time.perf_counter()
 
-    def _log(self, trainer: L.Trainer, module: RotModule, step: int) -> None:
+    def _learnt(self, module: L.LightningModule) -> dict[str, float]:
+        """Mean loss and accuracy since the last call."""
+        assert isinstance(module, RotModule)
+        means = {"train/loss": module.loss, "train/token_accuracy": module.token_accuracy}
+        figures = {name: float(mean.compute()) for name, mean in means.items()}
+        for mean in means.values():
+            mean.reset()
+        return figures
+
+    def _log(self, trainer: L.Trainer, learnt: dict[str, float], step: int) -> None:
         seconds = self._waited + self._worked
         figures = {
-            "train/loss": float(module.loss.compute()),
-            "train/token_accuracy": float(module.token_accuracy.compute()),
+            **learnt,
             "train/learning_rate": trainer.optimizers[0].param_groups[0]["lr"],
             "speed/contexts_per_s": self._contexts / seconds,
             "speed/tokens_per_s": self._tokens / seconds,
@@ -70,8 +79,6 @@ class Recorder(L.Callback):
             "data/wait_share": self._waited / seconds,
             "data/overlong": float(self._overlong),
         }
-        module.loss.reset()
-        module.token_accuracy.reset()
         for logger in trainer.loggers:
             logger.log_metrics(figures, step)
 

@@ -30,8 +30,9 @@ class RotModule(L.LightningModule):
         self.automatic_optimization = False
         self.backbone = backbone
         self.recipe = recipe
-        self.loss = MeanMetric()
-        self.token_accuracy = MeanMetric()
+        # Not checked for NaN: that would wait for the device at each step, and hide a training that diverges.
+        self.loss = MeanMetric(nan_strategy="disable")
+        self.token_accuracy = MeanMetric(nan_strategy="disable")
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """logits_BTV of the backbone."""
@@ -42,10 +43,6 @@ class RotModule(L.LightningModule):
         optimizer = build_optimizer(self.backbone.parameters(), self.recipe)
         rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_factor(step, self.recipe))
         return {"optimizer": optimizer, "lr_scheduler": rates}
-
-    def transfer_batch_to_device(self, batch: StepBatch, device: torch.device, dataloader_idx: int) -> StepBatch:
-        """The batch on the module's device."""
-        return batch.to(device)
 
     def training_step(self, batch: StepBatch, batch_idx: int) -> None:
         """One optimizer step."""
@@ -62,23 +59,19 @@ class RotModule(L.LightningModule):
             self.manual_backward(group_loss / targets)
             loss += group_loss.detach()
             right += group_right
-        self._clip(optimizer)
         optimizer.step()
         rates.step()
         self.loss.update(loss / targets, weight=targets)
         self.token_accuracy.update(right / targets, weight=targets)
 
-    def _clip(self, optimizer: L.pytorch.core.optimizer.LightningOptimizer) -> None:
-        if self.recipe.gradient_clip == 0:
-            return
-        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
-        if scaler is not None:
-            scaler.unscale_(optimizer.optimizer)
-        torch.nn.utils.clip_grad_norm_(self.backbone.parameters(), self.recipe.gradient_clip)
+    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Clip the gradient, which Lightning has brought back to its true scale by now under fp16."""
+        if self.recipe.gradient_clip > 0:
+            torch.nn.utils.clip_grad_norm_(self.backbone.parameters(), self.recipe.gradient_clip)
 
 
 def summed_loss(logits_BTV: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:
-    """Eq. 2: the sum of -log p over the targets that aren't PAD, in float32; and how many of them are the first choice."""
+    """Eq. 2: the sum of -log p over the targets that aren't PAD, in float32; and how many are the first choice."""
     flat_NV, flat_N = logits_BTV.flatten(0, 1).float(), targets_BT.flatten()
     loss = cross_entropy(flat_NV, flat_N, ignore_index=Vocabulary.pad, reduction="sum")
     right = ((flat_NV.argmax(dim=-1) == flat_N) & (flat_N != Vocabulary.pad)).sum()

@@ -16,7 +16,8 @@ def rate_factor(step: int, recipe: RecipeConfig) -> float:
     if recipe.schedule == "halving":
         assert recipe.halve_every is not None
         return 0.5 ** (step // recipe.halve_every)
-    assert recipe.warmup_steps is not None and recipe.decay_to is not None
+    assert recipe.warmup_steps is not None
+    assert recipe.decay_to is not None
     if step < recipe.warmup_steps:
         return (step + 1) / recipe.warmup_steps
     progress = (step - recipe.warmup_steps) / max(1, recipe.max_steps - recipe.warmup_steps)

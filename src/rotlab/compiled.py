@@ -42,7 +42,7 @@ def cache_folder() -> Path:
     folder = Path(base) / "rotlab" / source_hash()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
+        with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
         warnings.warn(f"compiled code can't be kept in {folder} ({error}); a temporary folder is used", stacklevel=2)

@@ -84,10 +84,11 @@ def below(draw: Draw, n: int) -> int:
 
 @compiled
 def whole_and_fraction(draw: Draw, width: int) -> tuple[int, float]:
-    """A uniform real in [0, width), 0 <= width < 65,536, as whole part and fraction.
+    """A uniform real in [0, width), 0 <= width < 2^38, as whole part and fraction.
 
     Kept apart so that the fraction has 48 random bits however large the whole part is.
     """
-    bits = (word(draw) >> 8) * (1 << 24) + (word(draw) >> 8)
-    scaled = bits * width
-    return scaled >> 48, (scaled & ((1 << 48) - 1)) / (1 << 48)
+    high = (word(draw) >> 8) * width
+    low = (word(draw) >> 8) * width
+    high += low >> 24
+    return high >> 24, (((high & 0xFFFFFF) << 24) | (low & 0xFFFFFF)) / (1 << 48)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from rotlab.config import Config, from_hydra
 from rotlab.config.command import composed, parse, session
-from rotlab.config.overrides import check_overrides
 
 
 def build(*argv: str) -> Config:
-    """The configuration of a command line, checked as `train.py` checks it."""
-    check_overrides(list(argv))
+    """The configuration of a command line."""
     command = parse(list(argv))
     with session(command):
         return from_hydra(composed(command, list(command.overrides)))

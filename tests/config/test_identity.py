@@ -128,4 +128,4 @@ def test_the_name_is_a_short_file_name() -> None:
 def test_the_directory_lies_under_runs_dir() -> None:
     config = build("runs_dir=some/where")
     assert run_directory(config) == Path("some/where") / run_name(config)
-    assert run_directory(build("runs_dir=~/runs")).parent == Path.home() / "runs"
+    assert run_directory(build("runs_dir='~/runs'")).parent == Path.home() / "runs"

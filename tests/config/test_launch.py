@@ -53,9 +53,7 @@ def test_the_processs_own_arguments_are_the_default(runs: Runs, monkeypatch: pyt
 @pytest.mark.parametrize(
     "command", ["difficulty=0", "task=sort difficulty=1", "seed=7", "-m seed=1,2 task=sort difficulty=1,2"]
 )
-def test_a_refusal_is_one_line_and_code_2(
-    runs: Runs, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_a_refusal_is_one_line_and_code_2(runs: Runs, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert launch(runs, command.split()) == 2
     out, err = capsys.readouterr()
     assert out == ""

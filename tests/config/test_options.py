@@ -38,9 +38,7 @@ def test_a_task_file_names_the_default_sampler(name: str) -> None:
     ("architecture", "max_steps", "halve_every", "limit"),
     [("transformer", 500_000, 50_000, 2048), ("lstm", 800_000, 100_000, 512)],
 )
-def test_the_default_is_the_papers_training(
-    architecture: str, max_steps: int, halve_every: int, limit: int
-) -> None:
+def test_the_default_is_the_papers_training(architecture: str, max_steps: int, halve_every: int, limit: int) -> None:
     config = build("task=lcs", "difficulty=32", "method=rot", f"architecture={architecture}")
     recipe, evaluation = config.recipe, config.evaluation
     assert (recipe.optimizer, recipe.learning_rate, recipe.betas) == ("adam", 1e-3, (0.9, 0.999))
@@ -92,9 +90,7 @@ def test_options_compose_with_each_other() -> None:
 @pytest.mark.slow
 def test_every_combination_of_options_composes() -> None:
     with session(COMMAND):
-        for task, method, architecture, recipe, debug in product(
-            TASKS, METHODS, ARCHITECTURES, RECIPES, DEBUGS
-        ):
+        for task, method, architecture, recipe, debug in product(TASKS, METHODS, ARCHITECTURES, RECIPES, DEBUGS):
             names = [f"task={task}", f"method={method}", f"architecture={architecture}", f"recipe={recipe}"]
             config = from_hydra(composed(COMMAND, [*names, *debug]))
             assert (config.task.name, config.method.name) == (task, method)

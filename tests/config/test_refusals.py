@@ -89,6 +89,7 @@ TYPED = [
     ("logger.wandb.mode=disabled", "write auto, online or offline"),
     ("logger.wandb.tags=first", "write a list, [A,B,...]"),
     ("logger.wandb.project=''", "text that is not empty"),
+    ("runs_dir=~/runs", "write \"runs_dir='~/runs'\", with both kinds of quotes"),
     ("runs_dir=2024_01", "would be read as the number 202401: write \"runs_dir='2024_01'\""),
     ("seed=-1", "write a whole number from 0 to 4294967295"),
     # several values

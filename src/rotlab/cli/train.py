@@ -1,4 +1,4 @@
-"""`rotlab train`: the twin of train.py for an installed wheel."""
+"""`rotlab train` and train.py: a command line of Hydra overrides in, one run or a sweep of runs out."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from rotlab.config import Config
 from rotlab.config.app import launch
 
 
-def run_overrides(overrides: list[str]) -> int:
-    """Train as the overrides say; the exit code."""
-    return launch(_train, overrides)
+def run_overrides(overrides: list[str] | None = None) -> int:
+    """Train as the overrides (default: the process's arguments) say; the exit code."""
+    return launch(train, overrides)
 
 
-def _train(config: Config) -> None:
-    from rotlab.training.run import run  # not earlier: torch takes seconds, and a bad command fails before
+def train(config: Config) -> None:
+    """One run, from its configuration to its last evaluation."""
+    from rotlab.data.cell import require_cell_fits
+
+    require_cell_fits(config)
+    from rotlab.training.run import run  # not earlier: torch takes seconds, and what can't be trained fails before
 
     run(config)

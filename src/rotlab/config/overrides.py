@@ -80,7 +80,10 @@ class _Typed:
             return OverridesParser.create(loader).parse_overrides([f"{self.key}={self.raw}"])[0]
         except HydraException as error:
             lines = [line for line in str(error).splitlines() if line.strip(" ^") and "hydra.cc" not in line]
-            raise ConfigError(f"{self.text} can't be read: {lines[-1]}") from error
+            reason = lines[-1]
+            if reason.startswith("LexerNoViableAlt"):  # a character that is free within quotes only, such as ~
+                reason = f"write \"{self.key}='{self.raw}'\", with both kinds of quotes"
+            raise ConfigError(f"{self.text} can't be read: {reason}") from error
 
     def values(self, command: Command, kind: Any = None) -> list[Any]:
         """Every value that it stands for: one, or all of a sweep (none of a continuous one).
@@ -184,8 +187,9 @@ def _unknown_key(key: str, leaves: list[str], groups: list[str]) -> str:
     group, at, _ = key.partition("@")
     if at and group in groups:
         return f"{key} can't be placed elsewhere: write {group}=NAME"
-    if nearest(key, [*leaves, *groups]):
-        return unknown("key", key, [*groups, *leaves])
+    candidates = leaves if "." in key else [*groups, *leaves]
+    if nearest(key, candidates):
+        return unknown("key", key, candidates)
     section = f"{key.rpartition('.')[0]}."
     inside = [leaf for leaf in leaves if leaf.startswith(section)] if section != "." else []
     top = [*groups, *(leaf for leaf in leaves if "." not in leaf)]

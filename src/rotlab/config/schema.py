@@ -161,9 +161,7 @@ class TrainerConfig(Section):
 
     def check(self) -> None:
         if self.precision == "fp16" and self.accelerator == "cpu":
-            raise ConfigError(
-                "trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32"
-            )
+            raise ConfigError("trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32")
 
 
 @dataclass(frozen=True)

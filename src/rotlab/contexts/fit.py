@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+from dataclasses import asdict, dataclass
 
+from rotlab.compiled import CACHE_FOLDER
 from rotlab.contexts.driver import Drawer
 from rotlab.contexts.stream import LONGEST, OVERLONG
 from rotlab.rng import FIT
@@ -23,6 +26,19 @@ class Fit:
 
 
 def fit(sampler: Sampler, difficulty: int, method: str, limit: int) -> Fit:
+    """Whether a cell fits, found once: it is kept beside the compiled code, which it follows from."""
+    cell = f"{sampler.task.name}-{difficulty}-{sampler.sampling}-{method}-{limit}"
+    kept = CACHE_FOLDER / f"fit-{cell}.json"
+    if kept.is_file():
+        return Fit(**json.loads(kept.read_text(encoding="utf-8")))
+    found = _look(sampler, difficulty, method, limit)
+    partial = kept.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps(asdict(found)), encoding="utf-8")
+    partial.replace(kept)
+    return found
+
+
+def _look(sampler: Sampler, difficulty: int, method: str, limit: int) -> Fit:
     """Look at the fixed stream of a cell until a context is over the limit; lengths are those of printed contexts."""
     drawer = Drawer(sampler, difficulty, method, limit)
     longest = 0

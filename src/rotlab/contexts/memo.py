@@ -59,7 +59,10 @@ class Memo(NamedTuple):
 
 @compiled
 def new_memo(size: int) -> Memo:
-    """An empty memo with room for some `size` rows."""
+    """An empty memo with room for some `size` rows, at least one."""
+    n_slots = 64
+    while n_slots < 4 * size:
+        n_slots *= 2
     memo = Memo(
         np.empty(size * 64, np.uint8),
         np.zeros(size * 8, np.int64),
@@ -67,7 +70,7 @@ def new_memo(size: int) -> Memo:
         np.empty(size * 4, np.int64),
         np.empty(size, np.int64),
         np.empty(size, np.int64),
-        np.zeros(size * 4, np.int64),
+        np.zeros(n_slots, np.int64),
         np.zeros(STATE, np.int64),
     )
     memo.frame[CURSOR] = 0
@@ -154,16 +157,23 @@ def _larger(array: Any, size: int) -> Any:
 
 
 @compiled
+def _frames_end(memo: Memo) -> int:
+    """Where the open frames end. They have less than a third as many answers, even when each gets one more."""
+    top = memo.state[TOP]
+    return FIRST_FRAME if top == 0 else top + ANSWERS + 3 * memo.frame[top + N_ANSWERS]
+
+
+@compiled
 def with_room(memo: Memo, tokens: int) -> Memo:
-    """The memo with room for one more row, frame and link, and `tokens` more tokens."""
-    n_rows, top = memo.state[N_ROWS], memo.state[TOP]
+    """The memo with room for one more row, frame and answer, the links of all frames, and `tokens` more tokens."""
+    n_rows, frames_end = memo.state[N_ROWS], _frames_end(memo)
     text, frame, rows, links, solved, hashes, slots, state = memo
     if memo.frame[CURSOR] + tokens > text.size:
         text = _larger(text, 2 * text.size + tokens)
-    if top + 2 * ANSWERS + 3 * memo.frame[top + N_ANSWERS] + 8 > frame.size:
+    if frames_end + 2 * ANSWERS > frame.size:
         frame = _larger(frame, 2 * frame.size + 64)
-    if memo.state[N_LINKS] + memo.frame[top + N_ANSWERS] + 2 > links.size:
-        links = _larger(links, 2 * links.size + memo.frame[top + N_ANSWERS])
+    if memo.state[N_LINKS] + frames_end // 3 > links.size:
+        links = _larger(links, 2 * links.size + frames_end)
     if n_rows + 1 > solved.size:
         solved = _larger(solved, 2 * solved.size)
         hashes = _larger(hashes, 2 * hashes.size)
@@ -182,11 +192,11 @@ def with_room(memo: Memo, tokens: int) -> Memo:
 
 @compiled
 def _needs_room(memo: Memo, tokens: int) -> bool:
-    top = memo.state[TOP]
+    frames_end = _frames_end(memo)
     return (
         memo.frame[CURSOR] + tokens > memo.text.size
-        or top + 2 * ANSWERS + 3 * memo.frame[top + N_ANSWERS] + 8 > memo.frame.size
-        or memo.state[N_LINKS] + memo.frame[top + N_ANSWERS] + 2 > memo.links.size
+        or frames_end + 2 * ANSWERS > memo.frame.size
+        or memo.state[N_LINKS] + frames_end // 3 > memo.links.size
         or memo.state[N_ROWS] + 1 > memo.solved.size
     )
 
@@ -194,9 +204,8 @@ def _needs_room(memo: Memo, tokens: int) -> bool:
 @compiled
 def _push(memo: Memo, row: int) -> None:
     """A frame that solves `row`, asked by the top frame."""
-    below = memo.state[TOP]
-    base = FIRST_FRAME if below == 0 else below + ANSWERS + 3 * memo.frame[below + N_ANSWERS]
-    memo.frame[base + BELOW] = below
+    base = _frames_end(memo)
+    memo.frame[base + BELOW] = memo.state[TOP]
     memo.frame[base + ROW] = row
     memo.frame[base + IN_TAIL] = 0
     memo.frame[base + Q_LO] = memo.rows[row, QUESTION]

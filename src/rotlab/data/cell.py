@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rotlab.config import Config, ConfigError
+from rotlab.contexts.fit import require_fit
 from rotlab.tasks import METHODS, SAMPLERS, TASKS, Sampler, vocabulary
 from rotlab.vocab import Vocabulary
 
@@ -46,3 +48,20 @@ class Cell:
     def name(self) -> str:
         """`mul-3`."""
         return f"{self.task}-{self.difficulty}"
+
+
+def cell_of(config: Config) -> Cell:
+    """The cell that a configuration trains on."""
+    task, architecture = config.task, config.architecture
+    return Cell(task.name, config.difficulty, config.method.name, task.sampling, architecture.context_limit)
+
+
+def require_cell_fits(config: Config) -> None:
+    """Refuse, with ConfigError, a cell whose contexts exceed the window, unless method.allow_overlong is set."""
+    if config.method.allow_overlong:
+        return
+    cell = cell_of(config)
+    try:
+        require_fit(cell.sampler, cell.difficulty, cell.method, cell.context_limit)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None

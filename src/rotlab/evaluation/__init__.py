@@ -2,5 +2,6 @@
 
 from rotlab.evaluation.evaluator import Evaluator
 from rotlab.evaluation.report import Report, WrongSample
+from rotlab.evaluation.trace import TracedContext, trace
 
-__all__ = ["Evaluator", "Report", "WrongSample"]
+__all__ = ["Evaluator", "Report", "TracedContext", "WrongSample", "trace"]

@@ -48,7 +48,7 @@ def put_log_uniform(v: View, draw: Draw, low: int, whole: int, fraction: float, 
 
 @compiled
 def log_uniform(v: View, draw: Draw, low: int, digits: int, delta: int) -> Span:
-    """Write a number from U_log(low, 10^digits, delta), digits < 65,536; its span, empty when the arena is full."""
+    """Write a number from U_log(low, 10^digits, delta); its span, empty when the arena is full."""
     fraction = math.log10(10.0**digits + delta) - digits if digits <= 15 else 0.0
     start = cursor(v)
     while True:

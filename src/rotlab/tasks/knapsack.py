@@ -130,15 +130,10 @@ def questions(items: int) -> Iterator[str]:
 
 def space(items: int) -> int:
     """The number of questions: pairs of values and weights, times the capacities from lightest to total weight."""
-    totals = {(99, 0): 1}
-    for _ in range(items):
-        grown: dict[tuple[int, int], int] = {}
-        for (lightest, total), ways in totals.items():
-            for weight in range(1, 100):
-                key = min(lightest, weight), total + weight
-                grown[key] = grown.get(key, 0) + ways
-        totals = grown
-    return 99**items * sum(ways * (total - lightest + 1) for (lightest, total), ways in totals.items())
+    sum_of_totals = items * 99 ** (items - 1) * sum(range(1, 100))
+    # A sum of minima counts, for each w, how many lists of weights have none below w.
+    sum_of_lightest = sum((100 - weight) ** items for weight in range(1, 100))
+    return 99**items * (sum_of_totals - sum_of_lightest + 99**items)
 
 
 TYPES = (

@@ -167,7 +167,7 @@ TYPES = (
     ProblemType(
         "mcm", "MCM", rule, symbols="MCM × , ( ) ;", inner_symbols="| ACC",
         asks=("ternary_mul", "ternary_add", "compare"),
-        pattern=rf"MCM((?:{_MATRIX},)*{_MATRIX}(?:\|(?:{_MATRIX},)*{_MATRIX}(?=ACC))?)(?:(?<!×)ACC([\d×,()]+;\d+))?",
+        pattern=rf"MCM((?:{_MATRIX},)*{_MATRIX}(?:\|(?:{_MATRIX},)*{_MATRIX}(?=ACC)|(?!ACC)))(?:ACC([\d×,()]+;\d+))?",
         example="MCM 4x2,2x8,8x3", check=_check,
     ),
 )  # fmt: skip

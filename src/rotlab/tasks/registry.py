@@ -38,6 +38,10 @@ class Sampler:
     sampling: str
     plain: bool
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to a loader process by name: a task holds functions that can't be pickled."""
+        return _sampler, (self.task.name, self.sampling)
+
 
 _SAMPLERS = sorted(
     ((task, name, TYPES[KIND[task.name]].plain) for task in TASKS.values() for name in task.samplers),
@@ -46,6 +50,12 @@ _SAMPLERS = sorted(
 SAMPLERS: dict[tuple[str, str], Sampler] = {
     (task.name, name): Sampler(number, task, name, plain) for number, (task, name, plain) in enumerate(_SAMPLERS)
 }
+
+
+def _sampler(task: str, sampling: str) -> Sampler:
+    return SAMPLERS[task, sampling]
+
+
 COMPILED_SAMPLERS = tuple(task.samplers[name] for task, name, plain in _SAMPLERS if not plain)
 N_COMPILED_SAMPLERS = len(COMPILED_SAMPLERS)
 
@@ -74,7 +84,7 @@ def kind_of(text: Tokens, lo: int, hi: int) -> int:
     at += 1
     while at < hi - 1 and text[at] < 10:
         at += 1
-    return MARKS_2S[1 if text[at] == mark else 0, mark]
+    return MARKS_2S[1 if at < hi and text[at] == mark else 0, mark]
 
 
 @compiled

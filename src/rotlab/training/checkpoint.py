@@ -10,18 +10,11 @@ from typing import Any
 import torch
 
 from rotlab.config import Config, from_dict
-from rotlab.data.cell import Cell
+from rotlab.data.cell import Cell, cell_of
 from rotlab.models import Backbone, build_backbone
 from rotlab.vocab import Vocabulary
 
 FORMAT = 1
-
-
-def cell_of(config: Config) -> Cell:
-    """The cell that a configuration trains on."""
-    return Cell(
-        config.task.name, config.difficulty, config.method.name, config.task.sampling, config.architecture.context_limit
-    )
 
 
 def save_checkpoint(path: Path, config: Config, step: int, backbone: Backbone) -> None:
@@ -65,10 +58,17 @@ def load_checkpoint(run: Path, which: str = "last") -> Trained:
         raise ValueError(f"{path} can't be read as a checkpoint ({type(error).__name__}): is it damaged?") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is no checkpoint of format {FORMAT}")
+    try:
+        return _restored(content)
+    except (KeyError, RuntimeError, ValueError) as error:
+        raise ValueError(f"{path} can't be used by this version of rotlab: {' '.join(str(error).split())}") from error
+
+
+def _restored(content: dict[str, Any]) -> Trained:
     config = from_dict(content["config"])
     cell = cell_of(config)
     if Vocabulary(content["vocabulary"]) != cell.vocabulary:
-        raise ValueError(f"{path} was trained on another vocabulary: {' '.join(content['vocabulary'])}")
+        raise ValueError(f"it was trained on another vocabulary: {' '.join(content['vocabulary'])}")
     backbone = backbone_of(config, cell)
     backbone.load_state_dict(content["weights"])
     return Trained(config, cell, content["step"], backbone.eval())

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,21 +14,30 @@ import lightning as L
 import torch
 
 from rotlab.config import Config, ConfigError, run_directory
-from rotlab.contexts.fit import require_fit
-from rotlab.data.cell import Cell
+from rotlab.data.cell import Cell, cell_of, require_cell_fits
 from rotlab.data.module import DataOptions, RotDataModule, workers_for
 from rotlab.data.test_set import ProblemSet
-from rotlab.evaluation import Evaluator, Report
+from rotlab.evaluation import Evaluator, Report, trace
 from rotlab.models import Backbone, parameter_count
 from rotlab.training.callbacks import Clock, Evaluation, Probe, Recorder
-from rotlab.training.checkpoint import backbone_of, cell_of, save_checkpoint
+from rotlab.training.checkpoint import backbone_of, save_checkpoint
 from rotlab.training.estimate import Estimate, Schedule, judging_seconds
-from rotlab.training.loggers import build_loggers, finishing
+from rotlab.training.loggers import MetricsCsv, build_loggers, finishing
 from rotlab.training.module import RotModule
 from rotlab.training.progress import Progress
 from rotlab.training.quiet_logger import announce
 
 _PRECISION = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
+
+# Contexts of the problem that is shown at the end of a run.
+_MOST_TRACED = 12
+
+# Where Lightning tells about hardware and products.
+_NOTES = ("lightning.pytorch.utilities.rank_zero", "lightning.pytorch.accelerators.cuda")
+_NO_WARNINGS = (
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning's own use of torch
+    r"The 'train_dataloader' does not have many workers",  # see `workers_for`
+)
 
 
 @dataclass(frozen=True)
@@ -37,16 +50,17 @@ class Outcome:
 
 
 def run(config: Config) -> Outcome:
-    """Train one network as configured. Raises ConfigError for a cell that can't be trained."""
+    """Train one network as configured. Raises ConfigError for what can't be trained, before anything is written."""
     cell = cell_of(config)
-    require_cell_fits(config, cell)
-    directory = new_run_directory(config)
+    directory = free_directory(config)
+    require_cell_fits(config)
     device = prepare_device(config)
     data = data_module(config, cell, device)
     backbone = fresh_backbone(config, cell)
+    empty(directory)
     announce_start(config, directory, data, backbone)
     loggers = build_loggers(config, directory)
-    with finishing(loggers):
+    with finishing(loggers), only_our_lines():
         saver = Saver(config, directory, backbone)
         evaluation = Evaluation(
             evaluator(config, cell, data.test_problems), config.evaluation.every_n_steps, config.evaluation.stop_at,
@@ -54,40 +68,55 @@ def run(config: Config) -> Outcome:
         )  # fmt: skip
         probe = Probe(evaluator(config, cell, data.probe_problems), config.evaluation.probe_every_n_steps)
         trainer = L.Trainer(
-            accelerator=device, devices=config.trainer.devices, precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
+            accelerator=device, devices=1, precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
             max_steps=config.recipe.max_steps, max_epochs=-1, logger=loggers,
             callbacks=callbacks(config, evaluation, probe), profiler=config.trainer.profiler,
             enable_progress_bar=False, enable_checkpointing=False, enable_model_summary=False,
-            use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=0, default_root_dir=directory,
+            use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=0, log_every_n_steps=0,
+            default_root_dir=directory,
         )  # fmt: skip
         trainer.fit(RotModule(backbone, config.recipe), datamodule=data)
         saver.last(trainer.global_step)
+    announce_trace(backbone, cell, data.test_problems)
     return finished(Outcome(directory, trainer.global_step, evaluation.last))
 
 
-def require_cell_fits(config: Config, cell: Cell) -> None:
-    """Refuse a cell whose contexts exceed the window, unless method.allow_overlong is set."""
-    if config.method.allow_overlong:
-        return
+@contextmanager
+def only_our_lines() -> Iterator[None]:
+    """Within it, Lightning keeps its notes to itself, and the warnings that are no news; all others are shown."""
+    notes = [logging.getLogger(name) for name in _NOTES]
+    levels = [note.level for note in notes]
     try:
-        require_fit(cell.sampler, cell.difficulty, cell.method, cell.context_limit)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
+        for note in notes:
+            note.setLevel(logging.WARNING)
+        with warnings.catch_warnings():
+            for message in _NO_WARNINGS:
+                warnings.filterwarnings("ignore", message)
+            yield
+    finally:
+        for note, level in zip(notes, levels, strict=True):
+            note.setLevel(level)
 
 
-def new_run_directory(config: Config) -> Path:
-    """An empty directory for the run; one that holds a run already is kept, unless force=true."""
+def free_directory(config: Config) -> Path:
+    """Where the run will lie. Raises ConfigError where it lies already, unless force=true."""
     directory = run_directory(config)
-    if directory.exists() and any(directory.iterdir()):
-        if not config.force:
-            raise ConfigError(f"{directory} holds this run already: add force=true to train it again from the start")
-        shutil.rmtree(directory)
-    (directory / "checkpoints").mkdir(parents=True)
+    # A start that was refused leaves a metrics.csv without figures.
+    holds_a_run = any(path.is_file() and path.stat().st_size > len(MetricsCsv.HEADER) for path in directory.rglob("*"))
+    if holds_a_run and not config.force:
+        raise ConfigError(f"{directory} holds this run already: add force=true to train it again from the start")
     return directory
 
 
+def empty(directory: Path) -> None:
+    """Make the run's directory; what an earlier run left there is deleted."""
+    if directory.exists():
+        shutil.rmtree(directory)
+    (directory / "checkpoints").mkdir(parents=True)
+
+
 def prepare_device(config: Config) -> str:
-    """The accelerator's name, after the threads and float32 products were set."""
+    """The accelerator's name, after the number of threads was set."""
     if config.trainer.threads is not None:
         torch.set_num_threads(config.trainer.threads)
     wanted = config.trainer.accelerator
@@ -96,8 +125,9 @@ def prepare_device(config: Config) -> str:
         raise ConfigError("trainer.accelerator=gpu, but no GPU is visible: write trainer.accelerator=cpu or auto")
     if device == "cpu" and config.trainer.precision == "fp16":
         raise ConfigError("trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32")
-    if config.trainer.devices not in (1, "auto"):
-        raise ConfigError(f"trainer.devices={config.trainer.devices}: training runs on one device so far; write 1")
+    devices = config.trainer.devices
+    if devices != 1 and not (devices == "auto" and (device == "cpu" or torch.cuda.device_count() == 1)):
+        raise ConfigError(f"trainer.devices={devices}: training runs on one device so far: write trainer.devices=1")
     return device
 
 
@@ -111,7 +141,9 @@ def data_module(config: Config, cell: Cell, device: str) -> RotDataModule:
         probe_problems=config.evaluation.probe_problems, holdout=data.holdout, overfit=data.overfit,
     )  # fmt: skip
     try:
-        return RotDataModule(cell, options)
+        module = RotDataModule(cell, options)
+        module.stream(rank=0, ranks=1)[0]  # raises where hardly any context may be trained on
+        return module
     except ValueError as error:
         raise ConfigError(str(error)) from error
 
@@ -172,6 +204,17 @@ class Saver:
     def last(self, step: int) -> None:
         """The network as it is at `step`."""
         save_checkpoint(self._folder / "last.ckpt", self._config, step, self._backbone)
+
+
+def announce_trace(backbone: Backbone, cell: Cell, problems: ProblemSet) -> None:
+    """The contexts of the first test problem, and whether the trained network writes each of them."""
+    device = next(backbone.parameters()).device
+    traced = trace(backbone.eval(), cell, problems.tokens[: problems.offsets[1]], device)
+    announce(f"test problem {problems.question(0)} as the network writes it, each context teacher-forced:")
+    for context in traced[:_MOST_TRACED]:
+        announce(f"  {context}")
+    if len(traced) > _MOST_TRACED:
+        announce(f"  ... and {len(traced) - _MOST_TRACED:,} more contexts")
 
 
 def finished(outcome: Outcome) -> Outcome:

@@ -48,9 +48,7 @@ class _Problems:
     def subs(self, node: _Node) -> list[tuple[_Node, bool]]:
         """The sub-problems of a problem in order, and whether each is a tail."""
         if node.subs is None:
-            node.subs = [
-                (self._node((kind, args)), tail) for kind, args, tail in node.kind.thought(node.args)
-            ]
+            node.subs = [(self._node((kind, args)), tail) for kind, args, tail in node.kind.thought(node.args)]
         return node.subs
 
     def _node(self, key: tuple[type[Problem], Any]) -> _Node:
@@ -124,9 +122,7 @@ def cot_length(question: str) -> int:
             stack += unknown
             continue
         stack.pop()
-        flat[node] = sum(
-            len(sub.asked) + flat[sub] + (0 if tail else len(sub.answered)) for sub, tail in subs
-        )
+        flat[node] = sum(len(sub.asked) + flat[sub] + (0 if tail else len(sub.answered)) for sub, tail in subs)
     return len(problems.top.asked) + flat[problems.top] + len(problems.top.answered)
 
 

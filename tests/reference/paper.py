@@ -124,14 +124,12 @@ EXAMPLES = [
         "App. H.5",
         "76÷29",
         {
-            1: "GO 76÷29= GO 76 VS 29= GT STOP GO 76 VS 290= LT STOP GO 76-29=47 STOP"
-            " GO 47÷29=1 R 18 STOP 2 R 18 STOP",
+            1: "GO 76÷29= GO 76 VS 29= GT STOP GO 76 VS 290= LT STOP GO 76-29=47 STOP GO 47÷29=1 R 18 STOP 2 R 18 STOP",
             2: "GO 76 VS 29= GO 7 VS 2= GT STOP GT STOP",
             3: "GO 7 VS 2= GT STOP",
             4: "GO 76 VS 290= LT STOP",
             5: "GO 76-29= GO 16-9=7 STOP GO 7-1=6 STOP GO 6-2=4 STOP 47 STOP",
-            9: "GO 47÷29= GO 47 VS 29= GT STOP GO 47 VS 290= LT STOP GO 47-29=18 STOP"
-            " GO 18÷29=0 R 18 STOP 1 R 18 STOP",
+            9: "GO 47÷29= GO 47 VS 29= GT STOP GO 47 VS 290= LT STOP GO 47-29=18 STOP GO 18÷29=0 R 18 STOP 1 R 18 STOP",
             10: "GO 47 VS 29= GO 4 VS 2= GT STOP GT STOP",
             11: "GO 4 VS 2= GT STOP",
             12: "GO 47 VS 290= LT STOP",
@@ -161,8 +159,7 @@ EXAMPLES = [
             1: "GO LPS 1232= GO EQUAL 1,2= FALSE STOP GO LPS 123=1;1 STOP GO LPS 232=232;3 STOP"
             " GO 1 VS 3= LT STOP 232;3 STOP",
             2: "GO EQUAL 1,2= FALSE STOP",
-            3: "GO LPS 123= GO EQUAL 1,3= FALSE STOP GO LPS 12=1;1 STOP GO LPS 23=2;1 STOP"
-            " GO 1 VS 1= EQ STOP 1;1 STOP",
+            3: "GO LPS 123= GO EQUAL 1,3= FALSE STOP GO LPS 12=1;1 STOP GO LPS 23=2;1 STOP GO 1 VS 1= EQ STOP 1;1 STOP",
             9: "GO LPS 232= GO EQUAL 2,2= TRUE STOP GO LPS 3=3;1 STOP GO 1+2=3 STOP 232;3 STOP",
             13: "GO 1 VS 3= LT STOP",
         },
@@ -214,8 +211,7 @@ COT_READINGS = [
     Reading(
         "App. F",
         "34*5",
-        "GO 34*5= GO 4*5=20 STOP GO 3*5=15 STOP TAIL 150+20= GO 0+0=0 STOP"
-        " GO 15+2= GO 5+2=7 STOP 17 STOP 170 STOP",
+        "GO 34*5= GO 4*5=20 STOP GO 3*5=15 STOP TAIL 150+20= GO 0+0=0 STOP GO 15+2= GO 5+2=7 STOP 17 STOP 170 STOP",
     ),
 ]
 
@@ -225,9 +221,7 @@ WT_READINGS = [
     Reading("App. G.2.1", "1234 LCS 2468", "GO 1234 LCS 2468=24;2 STOP"),
     # The paper prints 12321;5, which is as long, but not what the procedure of H.7 finds.
     Reading("App. G.2.2", "LPS 41253261", "GO LPS 41253261=12521;5 STOP"),
-    Reading(
-        "App. G.2.3", "KNAPSACK 5&12,25&15,19&18@40", "GO KNAPSACK 5&12,25&15,19&18@40=25&15,19&18$44 STOP"
-    ),
+    Reading("App. G.2.3", "KNAPSACK 5&12,25&15,19&18@40", "GO KNAPSACK 5&12,25&15,19&18@40=25&15,19&18$44 STOP"),
     Reading("App. G.2.4", "MCM 4×2,2×8,8×3", "GO MCM 4×2,2×8,8×3=4×2,(2×8,8×3);72 STOP"),
     Reading("App. G.2.5", "SORT 139,160,434,796,41", "GO SORT 139,160,434,796,41=41,139,160,434,796 STOP"),
 ]

@@ -49,11 +49,9 @@ def small_questions(task: str, purpose: str) -> Iterator[str]:
 
 
 def largest_questions(task: str) -> Iterator[str]:
-    """Endlessly many questions of the paper's largest difficulty."""
-    rng = random.Random(f"largest {task}")
-    while True:
-        yield sample(task, LARGEST[task], rng)
-        yield full_size_question(task, LARGEST[task], rng)
+    """Endlessly many questions of the paper's largest difficulty, every fourth one as long as it allows."""
+    largest = LARGEST[task]
+    return drawn(task, range(largest, largest + 1), "largest", sample, sample, sample, full_size_question)
 
 
 def assert_same(question: str, method: str, expected: list[reference.Context]) -> None:

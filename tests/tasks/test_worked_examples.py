@@ -125,8 +125,7 @@ WHOLE_CONTEXTS = [
     (
         "340/34",
         "340÷34",
-        "GO 340÷34= GO 340 VS 34= GT STOP GO 340 VS 340= EQ STOP GO 340-34=306 STOP"
-        " GO 306÷34=9 R 0 STOP 10 R 0 STOP",
+        "GO 340÷34= GO 340 VS 34= GT STOP GO 340 VS 340= EQ STOP GO 340-34=306 STOP GO 306÷34=9 R 0 STOP 10 R 0 STOP",
     ),
     (
         "1005/10",
@@ -147,8 +146,7 @@ WHOLE_CONTEXTS = [
     (
         "12 LCS 21",
         "12 LCS 21",
-        "GO 12 LCS 21= GO EQUAL 2,1= FALSE STOP GO 1 LCS 21=1;1 STOP GO 12 LCS 2=2;1 STOP"
-        " GO 1 VS 1= EQ STOP 1;1 STOP",
+        "GO 12 LCS 21= GO EQUAL 2,1= FALSE STOP GO 1 LCS 21=1;1 STOP GO 12 LCS 2=2;1 STOP GO 1 VS 1= EQ STOP 1;1 STOP",
     ),
     # One digit: nothing to ask. Two: one comparison, unequal keeps the first. A tie drops the last digit.
     ("LPS 7", "LPS 7", "GO LPS 7=7;1 STOP"),
@@ -192,8 +190,7 @@ WHOLE_CONTEXTS = [
     (
         "MCM 2x3,3x1",
         "MCM 2×3,3×1",
-        "GO MCM 2×3,3×1= GO MCM 2×3=2×3;0 STOP GO MCM 3×1=3×1;0 STOP GO 2*3*1=6 STOP GO 0+0+6=6 STOP"
-        " 2×3,3×1;6 STOP",
+        "GO MCM 2×3,3×1= GO MCM 2×3=2×3;0 STOP GO MCM 3×1=3×1;0 STOP GO 2*3*1=6 STOP GO 0+0+6=6 STOP 2×3,3×1;6 STOP",
     ),
     # Two splits of equal cost: the left one stays.
     (
@@ -236,9 +233,7 @@ WHOLE_CONTEXTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("problem", "question", "expected"), WHOLE_CONTEXTS, ids=lambda value: str(value)[:40]
-)
+@pytest.mark.parametrize(("problem", "question", "expected"), WHOLE_CONTEXTS, ids=lambda value: str(value)[:40])
 def test_procedures(problem: str, question: str, expected: str) -> None:
     assert context_of(problem, question) == symbols(expected)
 

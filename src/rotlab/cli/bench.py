@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a row for each cell: problems/s, ns per unique context, unique contexts a problem, hash of 1,000 examples."""
+    """Print a row for each cell: problems/s, ns per unique context, unique contexts a problem, and a hash."""
     print(f"{'cell':<22}{'problems/s':>12}{'ns/context':>12}{'contexts':>10}  hash of the first 1,000 examples")
     for task, difficulty, sampling in CELLS:
         sampler = SAMPLERS[task, sampling]

@@ -78,9 +78,5 @@ class RotDataModule(L.LightningDataModule):
             num_workers=self.options.workers,
             persistent_workers=self.options.workers > 0,
             prefetch_factor=4 if self.options.workers > 0 else None,
-            collate_fn=_as_it_is,
         )
 
-
-def _as_it_is(item: StepBatch) -> StepBatch:
-    return item

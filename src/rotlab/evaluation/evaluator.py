@@ -47,7 +47,9 @@ class Evaluator:
     over the cell's limit are counted wrong. tokens_per_batch bounds a batch, padding included.
     """
 
-    def __init__(self, cell: Cell, problems: ProblemSet, tokens_per_batch: int = 32_768, wrong_samples: int = 50) -> None:
+    def __init__(
+        self, cell: Cell, problems: ProblemSet, tokens_per_batch: int = 32_768, wrong_samples: int = 50
+    ) -> None:
         self.cell, self.problems = cell, problems
         self.tokens_per_batch, self.most_samples = tokens_per_batch, wrong_samples
         self._method, self._vocabulary = METHOD_NUMBER[cell.method], cell.vocabulary
@@ -72,7 +74,8 @@ class Evaluator:
         if self._method != ROT:
             return len(self.problems)
         roots_P = np.empty(len(self.problems), np.int64)
-        memo, end = solve_shard(new_memo(1024), self.problems.tokens, self.problems.offsets, roots_P, 0, _ROWS_PER_SHARD)
+        tokens, offsets = self.problems.tokens, self.problems.offsets
+        memo, end = solve_shard(new_memo(1024), tokens, offsets, roots_P, 0, _ROWS_PER_SHARD)
         return n_rows(memo) * len(self.problems) // end
 
     def _judge_shard(
@@ -119,13 +122,10 @@ class Evaluator:
         for b in np.flatnonzero(~right_B)[: self.most_samples - len(report.wrong_samples)]:
             context = group.chosen_B[b]
             lo, hi = batch.offsets[context], batch.offsets[context + 1]
-            row = rows_R[fitting_F[context]]
-            question = memo.text[memo.rows[row, QUESTION] : memo.rows[row, QUESTION_END]]
             predicted_T = self._vocabulary.full_V[predicted_BT[b].cpu().numpy()]
-            sample = wrong_sample(batch.tokens[lo:hi], batch.segments[lo:hi], predicted_T)
-            report.wrong_samples.append(
-                WrongSample(type=TYPES[memo.rows[row, TYPE]].name, question=notation(question), **sample)
-            )
+            row = int(rows_R[fitting_F[context]])
+            sample = wrong_sample(memo, row, batch.tokens[lo:hi], batch.segments[lo:hi], predicted_T)
+            report.wrong_samples.append(sample)
 
 
 def _count_types(
@@ -149,11 +149,17 @@ def judge_group(network: Network, group: Group, device: torch.device | None) -> 
     return ~wrong_BT.any(dim=1).cpu().numpy(), predicted_BT
 
 
-def wrong_sample(tokens: NDArray[np.uint8], segments: NDArray[np.uint8], predicted_T: NDArray[np.uint8]) -> dict[str, str | int]:
-    """Expected and got token at the first wrong position of a context, with what stands before it."""
-    position = next(
-        i for i in range(1, len(tokens)) if target(tokens, segments, i) not in (PAD, predicted_T[i - 1])
-    )
+def wrong_sample(
+    memo: Memo, row: int, tokens: NDArray[np.uint8], segments: NDArray[np.uint8], predicted_T: NDArray[np.uint8]
+) -> WrongSample:
+    """The first wrong token of a row's context, from the network's choices for its targets but the first."""
+    position = next(i for i in range(1, len(tokens)) if target(tokens, segments, i) not in (PAD, predicted_T[i - 1]))
     expected, got = notation([target(tokens, segments, position)]), notation([predicted_T[position - 1]])
-    context = f"{notation(tokens[:position])} [{got}|{expected}]"
-    return {"expected": expected, "got": got, "position": position, "context": context}
+    return WrongSample(
+        type=TYPES[memo.rows[row, TYPE]].name,
+        question=notation(memo.text[memo.rows[row, QUESTION] : memo.rows[row, QUESTION_END]]),
+        expected=expected,
+        got=got,
+        position=position,
+        context=f"{notation(tokens[:position])} [{got}|{expected}]",
+    )

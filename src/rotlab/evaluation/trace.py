@@ -35,12 +35,15 @@ class TracedContext:
 @torch.no_grad()
 def trace(network: Network, cell: Cell, question: Tokens, device: torch.device | None = None) -> list[TracedContext]:
     """The contexts of the question GO ... =, X^1 first, each judged teacher-forced."""
-    memo, row = solve_question(question)
+    memo, top = solve_question(question)
     method = METHOD_NUMBER[cell.method]
-    rows_R = np.arange(n_rows(memo)) if method == ROT else np.array([row])
+    rows_R = np.arange(n_rows(memo)) if method == ROT else np.array([top])
     lengths_R = lengths_of(memo, rows_R, method)
     fitting_F = np.flatnonzero(lengths_R <= cell.context_limit)
-    traced = [TracedContext(f"{length:,} tokens, over the limit of {cell.context_limit:,}", None) for length in lengths_R]
+    over = f"over the limit of {cell.context_limit:,}"
+    traced = [TracedContext(f"{length:,} tokens, {over}", None) for length in lengths_R]
+    if len(fitting_F) == 0:
+        return traced
     batch = render_rows(memo, rows_R[fitting_F], lengths_R[fitting_F], method)
     for group in grouped(batch, cell.vocabulary, 0, int(lengths_R[fitting_F].sum()) + 1):
         right_B, predicted_BT = judge_group(network, group, device)
@@ -49,6 +52,7 @@ def trace(network: Network, cell: Cell, question: Tokens, device: torch.device |
             tokens, mistake = batch.tokens[lo:hi], ""
             if not right_B[b]:
                 predicted_T = cell.vocabulary.full_V[predicted_BT[b].cpu().numpy()]
-                mistake = str(wrong_sample(tokens, batch.segments[lo:hi], predicted_T)["context"])
+                row = int(rows_R[fitting_F[i]])
+                mistake = wrong_sample(memo, row, tokens, batch.segments[lo:hi], predicted_T).context
             traced[fitting_F[i]] = TracedContext(notation(tokens), bool(right_B[b]), mistake)
     return traced

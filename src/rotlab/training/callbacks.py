@@ -33,7 +33,9 @@ class Recorder(L.Callback):
         """Begin to count."""
         self._idle_since = time.perf_counter()
 
-    def on_train_batch_start(self, trainer: L.Trainer, pl_module: L.LightningModule, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_start(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
         """The batch is there: what passed since the last step was waiting."""
         self._step_since = time.perf_counter()
         self._waited += self._step_since - self._idle_since

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import lightning as L
 import torch
+from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torchmetrics import MeanMetric
@@ -38,7 +37,7 @@ class RotModule(L.LightningModule):
         """logits_BTV of the backbone."""
         return self.backbone(tokens_BT)
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """The recipe's optimizer, and its learning rate by optimizer step."""
         optimizer = build_optimizer(self.backbone.parameters(), self.recipe)
         rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_factor(step, self.recipe))

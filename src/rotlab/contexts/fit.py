@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from rotlab.compiled import CACHE_FOLDER
 from rotlab.contexts.driver import Drawer
+from rotlab.contexts.render import readable_length
 from rotlab.contexts.stream import LONGEST, OVERLONG
 from rotlab.rng import FIT
 from rotlab.tasks import Sampler
@@ -75,7 +76,7 @@ def require_fit(sampler: Sampler, difficulty: int, method: str, limit: int) -> F
         f"the largest difficulty that fits is {largest}" if largest is not None else f"no difficulty of {name} fits"
     )
     raise ValueError(
-        f"{name}-{difficulty} does not fit under method={method}: a context has {found.longest:,} tokens, the limit is "
+        f"{name}-{difficulty} does not fit under method={method}: a context has {readable_length(found.longest)} tokens, the limit is "
         f"{limit:,}; {instead} (or method=rot, or method.allow_overlong=true to leave overlong contexts out of "
         f"training and count them wrong)"
     )

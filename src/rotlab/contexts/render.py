@@ -158,3 +158,17 @@ def target(tokens: Tokens, segments: Tokens, i: int) -> int:
     if segments[i] == A_SUB:
         return THINK if segments[i - 1] != A_SUB else PAD
     return tokens[i]
+
+
+@compiled
+def targets_of(tokens: Tokens, segments: Tokens) -> Tokens:
+    """All of Y."""
+    targets = np.empty_like(tokens)
+    for i in range(tokens.size):
+        targets[i] = target(tokens, segments, i)
+    return targets
+
+
+def readable_length(length: int) -> str:
+    """A context's length for people."""
+    return f"{length:,}" if length < ENDLESS else "over 10^18"

@@ -8,7 +8,7 @@ import numpy as np
 
 from rotlab.contexts.driver import n_rows, solve_question
 from rotlab.contexts.memo import TYPE, Memo
-from rotlab.contexts.render import METHOD_NUMBER, ROT, SEGMENTS, context_length, render, target
+from rotlab.contexts.render import METHOD_NUMBER, ROT, SEGMENTS, context_length, readable_length, render, targets_of
 from rotlab.tasks import TYPES, parse_question
 from rotlab.vocab import ID, decode, notation
 
@@ -36,9 +36,9 @@ def context_of(memo: Memo, row: int, method: str) -> Context:
     render(memo, row, number, tokens, segments, 0)
     return Context(
         type=TYPES[memo.rows[row, TYPE]].name,
-        tokens=decode(tokens),
-        segments=[SEGMENTS[segment] for segment in segments],
-        targets=decode(target(tokens, segments, i) for i in range(length)),
+        tokens=decode(tokens.tolist()),
+        segments=[SEGMENTS[segment] for segment in segments.tolist()],
+        targets=decode(targets_of(tokens, segments).tolist()),
     )
 
 
@@ -62,6 +62,6 @@ def unfold(question: str, method: str = "rot", limit: int = DEFAULT_LIMIT) -> li
         length = context_length(memo, one, number)
         if length > limit:
             raise ValueError(
-                f"a {method} context of {question!r} would have {length:,} tokens, over the limit of {limit:,}"
+                f"a {method} context of {question!r} would have {readable_length(length)} tokens, over the limit of {limit:,}"
             )
     return [context_of(memo, one, method) for one in rows]

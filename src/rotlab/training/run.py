@@ -37,7 +37,6 @@ _NOTES = ("lightning.pytorch.utilities.rank_zero", "lightning.pytorch.accelerato
 _NO_WARNINGS = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning's own use of torch
     r"The 'train_dataloader' does not have many workers",  # see `workers_for`
-    r"LSTM with projections is not supported with oneDNN",  # nor needed
     r"LSTM with projections is not supported with oneDNN",  # and the default implementation is right
 )
 
@@ -153,7 +152,10 @@ def data_module(config: Config, cell: Cell, device: str) -> RotDataModule:
 def fresh_backbone(config: Config, cell: Cell) -> Backbone:
     """The backbone with the weights that the seed gives."""
     torch.manual_seed(config.seed)
-    return backbone_of(config, cell)
+    try:
+        return backbone_of(config, cell)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
 
 
 def announce_start(config: Config, directory: Path, data: RotDataModule, backbone: Backbone) -> None:

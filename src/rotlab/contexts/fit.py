@@ -75,8 +75,9 @@ def require_fit(sampler: Sampler, difficulty: int, method: str, limit: int) -> F
     instead = (
         f"the largest difficulty that fits is {largest}" if largest is not None else f"no difficulty of {name} fits"
     )
+    length = readable_length(found.longest)
     raise ValueError(
-        f"{name}-{difficulty} does not fit under method={method}: a context has {readable_length(found.longest)} tokens, the limit is "
+        f"{name}-{difficulty} does not fit under method={method}: a context has {length} tokens, the limit is "
         f"{limit:,}; {instead} (or method=rot, or method.allow_overlong=true to leave overlong contexts out of "
         f"training and count them wrong)"
     )

@@ -61,7 +61,6 @@ def unfold(question: str, method: str = "rot", limit: int = DEFAULT_LIMIT) -> li
     for one in rows:
         length = context_length(memo, one, number)
         if length > limit:
-            raise ValueError(
-                f"a {method} context of {question!r} would have {readable_length(length)} tokens, over the limit of {limit:,}"
-            )
+            too_long = f"a {method} context of {question!r} would have {readable_length(length)} tokens"
+            raise ValueError(f"{too_long}, over the limit of {limit:,}")
     return [context_of(memo, one, method) for one in rows]

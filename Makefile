@@ -2,6 +2,7 @@
 # or constraints.txt has changed. Another interpreter: make setup PYTHON=python3.12
 
 PYTHON ?= python3
+SEED ?= 0
 BIN := .venv/bin
 READY := .venv/.ready
 
@@ -19,9 +20,8 @@ $(READY): pyproject.toml constraints.txt setup.py
 	$(BIN)/rotlab warm
 	@touch $@
 
-train: setup ## Train the paper's Transformer on additions to perfect accuracy, in minutes on two cores
-	$(BIN)/python train.py experiment=quickstart
-	$(BIN)/rotlab contexts "408+351" --task add --method rot
+train: setup ## Train the paper's Transformer on additions to perfect accuracy, in minutes (SEED=0)
+	$(BIN)/python train.py experiment=quickstart seed=$(SEED)
 
 test: lint ## Lint, check types and run the tests, as CI does
 	$(BIN)/python -m pytest

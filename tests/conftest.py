@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Before torch and Numba are imported, here or in a process that a test starts.
 os.environ["OMP_NUM_THREADS"] = "1"
 # Compiled code stays where it is kept for this user, though HOME is another one in the tests.
 os.environ.setdefault("ROTLAB_CACHE_DIR", os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
+
+# The first call of a compiled function takes its time. The same examples in every run: what passes, passes.
+settings.register_profile("rotlab", deadline=None, derandomize=True)
+settings.load_profile("rotlab")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -75,7 +75,7 @@ TYPED = [
     ("recipe.learning_rate=0", "write a number above 0"),
     ("recipe.betas=[0.9]", "write a list of 2, [A,B], each a number from 0 to below 1"),
     ("recipe.betas=[0.9,1.0]", "each a number from 0 to below 1"),
-    ("recipe.optimizer=sgd", "write adam or adamw"),
+    ("recipe.optimizer=sgd", "write adam, adamw or muon"),
     ("recipe.gradient_clip=-0.1", "write a number of at least 0"),
     ("recipe=fast recipe.decay_to=2", "write a number from 0 to 1"),
     ("evaluation.stop_at=0", "write a number above 0 and at most 1"),

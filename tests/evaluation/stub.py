@@ -60,7 +60,9 @@ class Stub:
         question = question_of(symbols)
         self.seen[question] += 1
         targets = right_targets(symbols, self.cell.method)
-        choices = [self.symbols.index(target) if target else 7 * i % len(self.symbols) for i, target in enumerate(targets)]
+        choices = [
+            self.symbols.index(target) if target else 7 * i % len(self.symbols) for i, target in enumerate(targets)
+        ]
         if self.errs(question):
             at = wrong_position(question, targets)
             choices[at] = (choices[at] + 1) % len(self.symbols)

@@ -16,7 +16,15 @@ from rotlab.data.test_set import ProblemSet, problem_set
 from rotlab.evaluation import Evaluator, Report, WrongSample, evaluator
 from rotlab.vocab import ID, notation
 from tests.evaluation.stub import (
-    Stub, always, cell_of, count, in_class, never, question_of, right_targets, wrong_position,
+    Stub,
+    always,
+    cell_of,
+    count,
+    in_class,
+    never,
+    question_of,
+    right_targets,
+    wrong_position,
 )  # fmt: skip
 
 CELLS = {
@@ -156,7 +164,9 @@ def test_metrics_are_flat_numbers_by_name() -> None:
     cell = cell_of("add", 2)
     metrics = judged(cell, Stub(cell, in_class), problem_set(cell, 200, seed=1)).metrics()
     overall = ("problem", "top", "context", "contexts", "tokens", "overlong", "seconds")
-    expected = {f"eval/{name}" for name in overall} | {f"eval/add/{name}" for name in ("problem", "context", "contexts")}
+    expected = {f"eval/{name}" for name in overall} | {
+        f"eval/add/{name}" for name in ("problem", "context", "contexts")
+    }
     assert set(metrics) == expected
     assert {type(figure) for figure in metrics.values()} == {float}
     assert set(judged(cell, Stub(cell), problem_set(cell, 5, seed=1)).metrics("probe")) == {
@@ -184,7 +194,9 @@ def test_a_wrong_sample_marks_the_wrong_token() -> None:
         expected = targets[at] or ""
         got = cell.vocabulary.symbols[(cell.vocabulary.symbols.index(expected) + 1) % len(cell.vocabulary)]
         before = notation(ID[symbol] for symbol in context.tokens[: at + 1])
-        assert sample == WrongSample(context.type, sample.question, expected, got, at + 1, f"{before} [{got}|{expected}]")
+        assert sample == WrongSample(
+            context.type, sample.question, expected, got, at + 1, f"{before} [{got}|{expected}]"
+        )
     assert {sample.expected for sample in report.wrong_samples} >= {"THINK", "STOP", "GO", "1"}
 
 

@@ -1,7 +1,8 @@
-"""Configurations of runs that take a second."""
+"""Configurations of runs that take a second, and their figures."""
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 from rotlab.config import Config
@@ -31,3 +32,11 @@ def tiny_overrides(runs_dir: Path, *overrides: str) -> list[str]:
 def tiny_config(runs_dir: Path, *overrides: str) -> Config:
     """Its configuration, composed from conf/."""
     return build(*tiny_overrides(runs_dir, *overrides))
+
+
+def series(directory: Path, name: str) -> dict[int, float]:
+    """The figures of one name in metrics.csv by step; none may stand there twice."""
+    with (directory / "metrics.csv").open() as file:
+        rows = [(int(row["step"]), float(row["value"])) for row in csv.DictReader(file) if row["name"] == name]
+    assert len(dict(rows)) == len(rows)
+    return dict(rows)

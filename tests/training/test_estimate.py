@@ -142,9 +142,7 @@ def test_in_a_real_run_it_speaks_once(capsys: pytest.CaptureFixture[str]) -> Non
     trainer = fit(50, [Estimate(Schedule(evaluate_every=25)), Recorder(every=10)])
     lines = [line for line in capsys.readouterr().out.splitlines() if "expected time" in line]
     assert len(lines) == 1
-    assert re.fullmatch(
-        r"expected time: \d s \(50 steps of [\d.]+ ms, the 2 evaluations not counted\)", lines[0]
-    )
+    assert re.fullmatch(r"expected time: \d s \(50 steps of [\d.]+ ms, the 2 evaluations not counted\)", lines[0])
     assert trainer.loggers == []
 
 

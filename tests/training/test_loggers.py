@@ -184,9 +184,7 @@ class TestWandb:
             for step in range(3):
                 log(loggers, {"train/loss": 1.0}, step)
                 log_wrong_samples(loggers, SAMPLES, step, cap=1)
-        assert (
-            capsys.readouterr().out.count("W&B: stopped logging (ConnectionResetError: Connection lost)") == 1
-        )
+        assert capsys.readouterr().out.count("W&B: stopped logging (ConnectionResetError: Connection lost)") == 1
 
     def test_a_start_that_fails_is_said(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -77,10 +77,13 @@ def fit(config: Config, module: RotModule, **options: Any) -> Watcher:
 def padded(batch: StepBatch) -> tuple[Tensor, Tensor]:
     """All contexts of a batch in one padded block: inputs_BT and targets_BT."""
     rows = [pair for group in batch.groups for pair in zip(group.inputs_BT, group.targets_BT, strict=True)]
-    inputs_BT, targets_BT = (nn.utils.rnn.pad_sequence(column, batch_first=True) for column in zip(*rows, strict=True))
+    inputs_BT, targets_BT = (
+        nn.utils.rnn.pad_sequence([row[column] for row in rows], batch_first=True) for column in (0, 1)
+    )
     return inputs_BT.long(), targets_BT.long()
 
 
+@pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
 @pytest.mark.parametrize("accumulation", [1, 4])
 @pytest.mark.parametrize("architecture", ["transformer", "lstm"])
 def test_the_loss_is_the_mean_over_all_targets_of_the_batch(
@@ -98,7 +101,7 @@ def test_the_loss_is_the_mean_over_all_targets_of_the_batch(
     inputs_BT, targets_BT = padded(batch)
     assert inputs_BT.shape[0] == 64
     loss = cross_entropy(plain(inputs_BT).flatten(0, 1), targets_BT.flatten(), ignore_index=0)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
 
     watcher = fit(config, module_of(config))
     assert watcher.losses == [pytest.approx(loss.item(), rel=1e-5)]
@@ -118,9 +121,7 @@ def test_accuracy_counts_targets_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("accumulation", [1, 4])
 def test_the_rate_halves_every_k_optimizer_steps(tmp_path: Path, accumulation: int) -> None:
-    config = tiny_config(
-        tmp_path, "recipe.max_steps=11", "recipe.halve_every=4", f"recipe.accumulation={accumulation}"
-    )
+    config = tiny_config(tmp_path, "recipe.max_steps=11", "recipe.halve_every=4", f"recipe.accumulation={accumulation}")
     watcher = fit(config, module_of(config))
     assert watcher.rates == [1e-3] * 4 + [0.5e-3] * 4 + [0.25e-3] * 3
 
@@ -147,7 +148,8 @@ def test_a_run_shorter_than_its_warm_up_ends_in_it(tmp_path: Path) -> None:
 def test_the_papers_schedules(tmp_path: Path) -> None:
     for architecture, steps, k in (("transformer", 500_000, 50_000), ("lstm", 800_000, 100_000)):
         recipe = build(f"architecture={architecture}").recipe
-        assert (recipe.optimizer, recipe.learning_rate, recipe.batch_size, recipe.max_steps) == ("adam", 1e-3, 256, steps)
+        assert (recipe.optimizer, recipe.learning_rate, recipe.batch_size) == ("adam", 1e-3, 256)
+        assert recipe.max_steps == steps
         assert [rate_factor(step, recipe) for step in (0, k - 1, k, 2 * k - 1, 2 * k)] == [1, 1, 0.5, 0.5, 0.25]
         assert rate_factor(steps - 1, recipe) == 0.5 ** (steps // k - 1)
 
@@ -171,9 +173,13 @@ def test_bf16_trains_in_mixed_precision(tmp_path: Path) -> None:
     assert {parameter.dtype for parameter in module.backbone.parameters()} == {torch.float32}
 
 
-def test_fp16_scales_before_it_clips(tmp_path: Path) -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_fp16_clips_the_true_gradient(tmp_path: Path, optimizer: str) -> None:
     """A GPU's precision, tried on the CPU through the plugin that Lightning would choose there."""
-    config = tiny_config(tmp_path, "recipe.gradient_clip=0.05", "data.overfit=true", "recipe.learning_rate=0.01")
+    config = tiny_config(
+        tmp_path, f"recipe.optimizer={optimizer}", "recipe.gradient_clip=0.05", "data.overfit=true",
+        "recipe.learning_rate=0.01",
+    )  # fmt: skip
     module = module_of(config)
     half = MixedPrecision("16-mixed", "cpu", scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
     watcher = fit(config, module, plugins=[half])

@@ -78,9 +78,7 @@ def test_off_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
 
 
-def test_auto_is_rich_on_a_terminal_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_auto_is_rich_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     fit(5, [Recorder(), Progress("auto")])
     assert capsys.readouterr().out.startswith("step 5/5  loss")
     monkeypatch.setenv("TERM", "xterm")

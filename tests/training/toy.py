@@ -83,9 +83,7 @@ def config(csv: bool = True, **wandb: Any) -> SimpleNamespace:
     """What loggers read of a configuration."""
     chosen = {"enabled": True, "project": "rotlab-tests", "group": None, "tags": (), "mode": "auto", **wandb}
     plain = {"task": {"name": "add"}, "difficulty": 4, "recipe": {"name": "fast", "betas": [0.9, 0.999]}}
-    return SimpleNamespace(
-        logger=SimpleNamespace(csv=csv, wandb=SimpleNamespace(**chosen)), to_dict=lambda: plain
-    )
+    return SimpleNamespace(logger=SimpleNamespace(csv=csv, wandb=SimpleNamespace(**chosen)), to_dict=lambda: plain)
 
 
 def rows(run_dir: Path) -> list[tuple[int, str, float]]:

@@ -91,7 +91,7 @@ class RecipeConfig(Section):
 
     path: ClassVar[str] = "recipe"
     name: Name
-    optimizer: Literal["adam", "adamw"]
+    optimizer: Literal["adam", "adamw", "muon"]
     learning_rate: Positive
     betas: tuple[Beta, Beta]
     weight_decay: NonNegative

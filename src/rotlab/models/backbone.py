@@ -23,6 +23,13 @@ class Backbone(nn.Module):
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """logits_BTV: for each position the next token's, from the tokens up to it; padding stands on the right."""
 
+    def hidden_matrices(self) -> list[tuple[nn.Parameter, int]]:
+        """The weight matrices between hidden layers, with how many equal blocks of rows each stacks.
+
+        recipe.optimizer=muon moves these by Muon and all else by AdamW; a backbone that names none has AdamW alone.
+        """
+        return []
+
 
 def build_backbone(name: str, vocabulary_size: int, context_limit: int, shape: dict[str, int]) -> Backbone:
     """A backbone with fresh weights. Raises ValueError for an unknown name or a shape that it doesn't take."""

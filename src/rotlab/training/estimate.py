@@ -36,9 +36,7 @@ class Schedule:
         return max_steps // self.probe_every - step // self.probe_every if self.probe_every else 0
 
 
-def expected_seconds(
-    step_seconds: float, steps_left: int, evaluations_left: int, evaluation_seconds: float
-) -> float:
+def expected_seconds(step_seconds: float, steps_left: int, evaluations_left: int, evaluation_seconds: float) -> float:
     """Seconds for what is left of a run."""
     return step_seconds * steps_left + evaluation_seconds * evaluations_left
 

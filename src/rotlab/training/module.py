@@ -39,7 +39,7 @@ class RotModule(L.LightningModule):
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """The recipe's optimizer, and its learning rate by optimizer step."""
-        optimizer = build_optimizer(self.backbone.parameters(), self.recipe)
+        optimizer = build_optimizer(self.backbone, self.recipe)
         rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_factor(step, self.recipe))
         return {"optimizer": optimizer, "lr_scheduler": rates}
 
@@ -64,9 +64,14 @@ class RotModule(L.LightningModule):
         self.token_accuracy.update(right / targets, weight=targets)
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Clip the gradient, which Lightning has brought back to its true scale by now under fp16."""
-        if self.recipe.gradient_clip > 0:
-            torch.nn.utils.clip_grad_norm_(self.backbone.parameters(), self.recipe.gradient_clip)
+        """Clip the gradient."""
+        if self.recipe.gradient_clip == 0:
+            return
+        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
+        if scaler is not None and getattr(optimizer, "_step_supports_amp_scaling", False):
+            # Under fp16 Lightning has unscaled the gradient by now, but not that of a fused optimizer.
+            scaler.unscale_(optimizer)
+        torch.nn.utils.clip_grad_norm_(self.backbone.parameters(), self.recipe.gradient_clip)
 
 
 def summed_loss(logits_BTV: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:

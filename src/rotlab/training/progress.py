@@ -78,9 +78,7 @@ class Progress(pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._close_bar(trainer.global_step)
 
-    def on_exception(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
-    ) -> None:
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
         self._close_bar(trainer.global_step)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
@@ -133,9 +131,7 @@ class Progress(pl.Callback):
         if self._max_steps > 0 and self._pace:
             step_seconds = sum(seconds for _, seconds in self._pace) / sum(steps for steps, _ in self._pace)
             evaluations = self._schedule.evaluations_left(step, self._max_steps)
-            left = expected_seconds(
-                step_seconds, self._max_steps - step, evaluations, self._evaluation_seconds
-            )
+            left = expected_seconds(step_seconds, self._max_steps - step, evaluations, self._evaluation_seconds)
             text += f"  ETA {readable(left)}"
         return text
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import torch
-from torch import nn
 
 from rotlab.config.schema import RecipeConfig
+from rotlab.models import Backbone
+from rotlab.training.muon import Muon
 
 
 def rate_factor(step: int, recipe: RecipeConfig) -> float:
@@ -24,8 +24,14 @@ def rate_factor(step: int, recipe: RecipeConfig) -> float:
     return recipe.decay_to + (1 - recipe.decay_to) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
 
 
-def build_optimizer(parameters: Iterable[nn.Parameter], recipe: RecipeConfig) -> torch.optim.Optimizer:
-    """Adam or AdamW as the recipe says."""
+def build_optimizer(backbone: Backbone, recipe: RecipeConfig) -> torch.optim.Optimizer:
+    """Adam, AdamW or Muon as the recipe says."""
+    parameters = list(backbone.parameters())
+    if recipe.optimizer == "muon":
+        matrices = backbone.hidden_matrices()
+        hidden = {id(matrix) for matrix, _ in matrices}
+        others = [parameter for parameter in parameters if id(parameter) not in hidden]
+        return Muon(matrices, others, recipe.learning_rate, recipe.betas, recipe.weight_decay)
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[recipe.optimizer]
     # One kernel for all weights: for networks this small the usual loop over them costs more than its arithmetic.
     return kind(parameters, lr=recipe.learning_rate, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True)

@@ -1,0 +1,116 @@
+"""Commands that train, judge and list, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rotlab.cli import main
+from rotlab.tasks import TASKS
+from rotlab.training.run import Outcome
+from tests.training.configs import series, tiny_overrides
+from tests.wandb_reader import read_runs
+
+ROOT = Path(__file__).parents[2]
+
+
+class TestEvaluate:
+    def test_it_finds_what_the_last_evaluation_of_the_run_found(
+        self, finished: Outcome, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["evaluate", str(finished.directory), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        del found["eval/seconds"]
+        assert "eval/sort/problem" in found
+        assert found == {name: series(finished.directory, name)[8] for name in found}
+
+    def test_it_prints_figures_and_wrong_samples(self, finished: Outcome, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["evaluate", str(finished.directory / "checkpoints" / "best.ckpt")]) == 0
+        first, *lines = capsys.readouterr().out.splitlines()
+        assert first.startswith("sort-3 rot, step ")
+        assert "20 problems" in first
+        figures = dict(line.split() for line in lines if line.startswith("eval/"))
+        assert figures["eval/problem"] == f"{finished.report.accuracy if finished.report else 1:.4f}"
+        assert sum(line.startswith("wrong: GO ") for line in lines) == 5
+
+    def test_other_problems(self, finished: Outcome, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["evaluate", str(finished.directory), "--difficulty", "5", "--problems", "7"]) == 0
+        assert "7 problems" in (text := capsys.readouterr().out)
+        assert text.startswith("sort-5 rot")
+
+    @pytest.mark.parametrize("flags", [["--difficulty", "1"], ["--problems", "0"]])
+    def test_impossible_ones(self, finished: Outcome, capsys: pytest.CaptureFixture[str], flags: list[str]) -> None:
+        assert main(["evaluate", str(finished.directory), *flags]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    groups = [line for line in lines if not line.startswith(" ")]
+    assert groups == ["tasks", "methods", "architectures", "recipes"]
+    named = {name: text for name, _, text in (line.strip().partition(" ") for line in lines if line.startswith(" "))}
+    assert set(named) >= {*TASKS, "wt", "cot", "rot", "transformer", "lstm", "paper", "fast"}
+    assert all(text.strip() for text in named.values())
+
+
+def test_a_sweep_is_two_runs_in_every_respect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    overrides = tiny_overrides(tmp_path, "task=add,sort", "logger.wandb.enabled=true", "logger.wandb.group=both")
+    assert main(["train", "--multirun", *overrides]) == 0
+    text = capsys.readouterr().out
+    assert text.count("W&B: offline (no key)") == text.count("finished at step 6") == 2
+    directories = sorted(path for path in tmp_path.iterdir() if path.name != ".sweep")
+    runs = sorted(read_runs(tmp_path), key=lambda one: one.name)
+    assert [one.name for one in runs] == [path.name for path in directories]
+    assert [path.name.partition("-s0-")[0] for path in directories] == [
+        "add-4-rot-transformer", "sort-4-rot-transformer",
+    ]  # fmt: skip
+    for one, directory, task in zip(runs, directories, ("add", "sort"), strict=True):
+        assert directory in one.path.parents
+        assert one.offline
+        assert (one.exit_code, one.group, one.project) == (0, "both", "rotlab")
+        assert (one.config["task"]["name"], one.config["architecture"]["d_model"]) == (task, 16)
+        assert dict(one.series("eval/problem")) == series(directory, "eval/problem")
+        assert [step for step, _ in one.series("train/loss")] == [2, 4, 6]
+        assert len(one.tables) == 2
+
+
+def train(*overrides: str) -> subprocess.CompletedProcess[str]:
+    """`python train.py` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, str(ROOT / "train.py"), *overrides, "trainer.accelerator=cpu", "difficulty=2"],
+        capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+
+
+SMALL = ("architecture.d_model=32", "architecture.feedforward=32", "architecture.layers=2")
+
+
+class TestProcess:
+    def test_four_steps_of_everything(self, tmp_path: Path) -> None:
+        done = train("debug=fdr", f"runs_dir={tmp_path}", *SMALL)
+        assert (done.returncode, done.stderr) == (0, "")
+        [directory] = tmp_path.iterdir()
+        assert list(series(directory, "eval/problem")) == [2, 4]
+        [only] = read_runs(tmp_path)
+        assert only.offline
+        assert only.exit_code == 0
+        assert done.stdout.splitlines()[-1].startswith("finished at step 4")
+
+    def test_one_batch_again_and_again(self, tmp_path: Path) -> None:
+        done = train("debug=overfit", f"runs_dir={tmp_path}", "recipe.learning_rate=5e-3", *SMALL)
+        assert (done.returncode, done.stderr) == (0, "")
+        [directory] = tmp_path.iterdir()
+        losses = series(directory, "train/loss")
+        assert losses[300] < 0.1 < 1 < losses[10]
+
+    def test_where_the_time_goes(self, tmp_path: Path) -> None:
+        done = train("debug=profiler", f"runs_dir={tmp_path}", "recipe.batch_size=32", *SMALL)
+        assert done.returncode == 0
+        assert "RotModule" in done.stderr or "training_step" in done.stderr
+        assert "finished at step 50" in done.stdout

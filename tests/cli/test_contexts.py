@@ -44,6 +44,10 @@ def objects(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[st
     return [json.loads(line) for line in printed(capsys, "--json", *arguments).splitlines()]
 
 
+def words(text: str) -> list[str]:
+    return text.split()
+
+
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "34*5", "--task", "mul", "--method", "rot") == MUL
     assert printed(capsys, "34*5") == MUL
@@ -55,15 +59,15 @@ def test_json_holds_the_four_fields(capsys: pytest.CaptureFixture[str]) -> None:
     first, *_, last = objects(capsys, "34*5")
     assert first == {
         "type": "mul",
-        "tokens": "GO 3 4 * 5 = GO 4 * 5 = 2 0 STOP GO 3 * 5 = 1 5 STOP TAIL 1 5 0 + 2 0 = THINK".split(),
+        "tokens": words("GO 3 4 * 5 = GO 4 * 5 = 2 0 STOP GO 3 * 5 = 1 5 STOP TAIL 1 5 0 + 2 0 = THINK"),
         "segments": ["Q"] * 6 + (["Q_sub"] * 5 + ["A_sub"] * 3) * 2 + ["Q_sub"] * 8 + ["A_sub"],
         "targets": [
-            *["PAD"] * 6, *"GO 4 * 5 = THINK PAD PAD GO 3 * 5 = THINK PAD PAD TAIL 1 5 0 + 2 0 = THINK".split(),
+            *["PAD"] * 6, *words("GO 4 * 5 = THINK PAD PAD GO 3 * 5 = THINK PAD PAD TAIL 1 5 0 + 2 0 = THINK"),
         ],
     }  # fmt: skip
     assert last == {
         "type": "add",
-        "tokens": "GO 5 + 2 = 7 STOP".split(),
+        "tokens": words("GO 5 + 2 = 7 STOP"),
         "segments": ["Q"] * 5 + ["A"] * 2,
         "targets": [*["PAD"] * 5, "7", "STOP"],
     }
@@ -71,7 +75,7 @@ def test_json_holds_the_four_fields(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json_of_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
     [chain] = objects(capsys, "40+35", "--method", "cot")
-    assert chain["tokens"] == "GO 4 0 + 3 5 = GO 0 + 5 = 5 STOP GO 4 + 3 = 7 STOP 7 5 STOP".split()
+    assert chain["tokens"] == words("GO 4 0 + 3 5 = GO 0 + 5 = 5 STOP GO 4 + 3 = 7 STOP 7 5 STOP")
     assert chain["segments"] == ["Q"] * 7 + ["T"] * 14 + ["A"] * 3
     assert chain["targets"] == ["PAD"] * 7 + chain["tokens"][7:]
 
@@ -94,9 +98,7 @@ def test_several_questions_are_named_as_they_were_given(capsys: pytest.CaptureFi
     assert printed(capsys, "34*5", "40+35", "--method", "cot").endswith(ADD_CHAIN)
 
 
-def test_questions_from_standard_input(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_questions_from_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("34*5\n\n  \n40+35"))
     assert {one["question"] for one in objects(capsys, "-")} == {"34*5", "40+35"}
     monkeypatch.setattr("sys.stdin", io.StringIO("40+35\n"))
@@ -111,7 +113,10 @@ def test_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "34*5", "--count") == "34*5: 7 contexts, 105 tokens, longest 31, mean 15.0\n"
     assert printed(capsys, "34*5", "--count", "--method", "wt").startswith("34*5: 1 context, 10 tokens, longest 10")
     lines = printed(capsys, "40+35", "1+1", "--count", "--method", "cot").splitlines()
-    assert lines == ["40+35: 1 context, 24 tokens, longest 24, mean 24.0", "1+1: 1 context, 7 tokens, longest 7, mean 7.0"]
+    assert lines == [
+        "40+35: 1 context, 24 tokens, longest 24, mean 24.0",
+        "1+1: 1 context, 7 tokens, longest 7, mean 7.0",
+    ]
 
 
 def test_a_chain_is_counted_without_being_built(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,11 @@ def test_a_cell_is_looked_at_once(nothing_known: Path, monkeypatch: pytest.Monke
     assert fit(sampler, 2, "rot", 2048) == first
     [kept] = nothing_known.iterdir()
     assert json.loads(kept.read_text()) == {"fits": True, "longest": first.longest}
-    for other in ((SAMPLERS["add", "log_uniform"], 2, "rot", 2048), (sampler, 3, "rot", 2048), (sampler, 2, "wt", 2048)):
+    for other in (
+        (SAMPLERS["add", "log_uniform"], 2, "rot", 2048),
+        (sampler, 3, "rot", 2048),
+        (sampler, 2, "wt", 2048),
+    ):
         with pytest.raises(TypeError):
             fit(*other)
 
@@ -135,7 +139,8 @@ def test_the_largest_difficulty_that_fits_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "difficulty", "largest"), [("mul", 5, 4), ("mul", 32, 4), ("knapsack", 6, 4), ("lcs", 32, 3), ("mcm", 4, 2)]
+    ("task", "difficulty", "largest"),
+    [("mul", 5, 4), ("mul", 32, 4), ("knapsack", 6, 4), ("lcs", 32, 3), ("mcm", 4, 2)],
 )
 def test_the_refusal_says_what_fits(task: str, difficulty: int, largest: int) -> None:
     [sampler] = samplers(task)

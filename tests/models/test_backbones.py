@@ -171,5 +171,5 @@ def test_an_impossible_shape(architecture: str, changes: dict[str, int], message
 @pytest.mark.parametrize("architecture", BACKBONES)
 def test_a_missing_part_of_the_shape(architecture: str) -> None:
     shape = {name: size for name, size in SHAPES[architecture].items() if name != "layers"}
-    with pytest.raises(ValueError, match="does not take this shape: .*layers"):
+    with pytest.raises(ValueError, match=r"does not take this shape: .*layers"):
         build_backbone(architecture, 24, 512, shape)

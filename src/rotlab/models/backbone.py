@@ -23,7 +23,7 @@ class Backbone(nn.Module):
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """logits_BTV: for each position the next token's, from the tokens up to it; padding stands on the right."""
 
-    def hidden_matrices(self) -> list[tuple[nn.Parameter, int]]:
+    def hidden_matrices(self) -> list[tuple[Tensor, int]]:
         """The weight matrices between hidden layers, with how many equal blocks of rows each stacks.
 
         recipe.optimizer=muon moves these by Muon and all else by AdamW; a backbone that names none has AdamW alone.

@@ -24,7 +24,7 @@ class Block(nn.Module):
         self.down = nn.Linear(feedforward, d_model)
         self.norm2 = nn.LayerNorm(d_model)
 
-    def matrices(self) -> list[tuple[nn.Parameter, int]]:
+    def matrices(self) -> list[tuple[Tensor, int]]:
         """The weight matrices; the first stacks queries, keys and values."""
         single = [(layer.weight, 1) for layer in (self.attention_out, self.up, self.down)]
         return [(self.attention_in.weight, 3), *single]
@@ -54,7 +54,7 @@ class Model(Backbone):
         self.positions_TD: Tensor
         self.register_buffer("positions_TD", sinusoids(context_limit, d_model), persistent=False)
 
-    def hidden_matrices(self) -> list[tuple[nn.Parameter, int]]:
+    def hidden_matrices(self) -> list[tuple[Tensor, int]]:
         """The matrices of all blocks."""
         blocks = [block for block in self.blocks if isinstance(block, Block)]
         return [pair for block in blocks for pair in block.matrices()]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim.adamw import adamw
 
 # Each of Newton-Schulz's steps maps a singular value s to a s + b s^3 + c s^5, which drives all of them towards 1.
@@ -29,7 +29,7 @@ class Muon(torch.optim.Optimizer):
     """
 
     def __init__(
-        self, matrices: Iterable[tuple[nn.Parameter, int]], others: Iterable[nn.Parameter], lr: float,
+        self, matrices: Iterable[tuple[Tensor, int]], others: Iterable[Tensor], lr: float,
         betas: tuple[float, float], weight_decay: float,
     ) -> None:  # fmt: skip
         pairs = list(matrices)

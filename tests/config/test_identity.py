@@ -37,6 +37,7 @@ OTHER: dict[str, dict[str, object]] = {
     "recipe.batch_size": {"recipe.batch_size": 128},
     "recipe.accumulation": {"recipe.accumulation": 2},
     "recipe.gradient_clip": {"recipe.gradient_clip": 1.0},
+    "recipe.embedding_scale": {"recipe.embedding_scale": 0.5},
     "recipe.max_steps": {"recipe.max_steps": 9},
     "recipe.schedule": {
         "recipe.schedule": "warmup_decay",

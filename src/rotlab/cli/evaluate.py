@@ -24,7 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
     from rotlab.training.checkpoint import load_checkpoint
 
     trained = load_checkpoint(arguments.run, arguments.checkpoint)
-    cell = replace(trained.cell, difficulty=arguments.difficulty or trained.cell.difficulty)
+    cell = trained.cell
+    if arguments.difficulty is not None:
+        cell = replace(cell, difficulty=arguments.difficulty)
     size = trained.config.data.test_problems if arguments.problems is None else arguments.problems
     if size < 1:
         raise ValueError("--problems must be at least 1")

@@ -86,7 +86,8 @@ class RecipeConfig(Section):
     """How the network is trained. Steps are optimizer steps; decay_to is a share of learning_rate.
 
     schedule "halving" halves the rate every `halve_every` steps; "warmup_decay" raises it over `warmup_steps`
-    and lowers it to `decay_to` at `max_steps`. What the schedule doesn't read is None.
+    and lowers it to `decay_to` at `max_steps`. What the schedule doesn't read is None. embedding_scale: standard
+    deviation of the fresh embeddings.
     """
 
     path: ClassVar[str] = "recipe"
@@ -98,6 +99,7 @@ class RecipeConfig(Section):
     batch_size: Count
     accumulation: Count
     gradient_clip: NonNegative
+    embedding_scale: Positive
     max_steps: Count
     schedule: Literal["halving", "warmup_decay"]
     halve_every: Count | None

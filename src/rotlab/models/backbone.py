@@ -15,9 +15,11 @@ BACKBONES = ("transformer", "lstm")
 class Backbone(nn.Module):
     """A causal sequence model over V symbols.
 
-    A subclass is built as `Model(vocabulary_size, context_limit=..., **shape)`, the shape being the remaining keys of
+    Its `embedding` holds a row for each symbol. A subclass is built as `Model(vocabulary_size, context_limit=..., **shape)`, the shape being the remaining keys of
     its conf file.
     """
+
+    embedding: nn.Embedding
 
     @abstractmethod
     def forward(self, tokens_BT: Tensor) -> Tensor:

@@ -150,12 +150,15 @@ def data_module(config: Config, cell: Cell, device: str) -> RotDataModule:
 
 
 def fresh_backbone(config: Config, cell: Cell) -> Backbone:
-    """The backbone with the weights that the seed gives."""
+    """The backbone with the weights that the seed gives, its embeddings scaled as the recipe says."""
     torch.manual_seed(config.seed)
     try:
-        return backbone_of(config, cell)
+        backbone = backbone_of(config, cell)
     except ValueError as error:
         raise ConfigError(str(error)) from error
+    with torch.no_grad():
+        backbone.embedding.weight.mul_(config.recipe.embedding_scale)
+    return backbone
 
 
 def announce_start(config: Config, directory: Path, data: RotDataModule, backbone: Backbone) -> None:

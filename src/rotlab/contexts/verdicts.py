@@ -50,9 +50,7 @@ def _place(verdicts: Verdicts, first: int, second: int) -> int:
     """Where a key stands, or would."""
     mask = verdicts.verdict_N.size - 1
     at = (first ^ (second >> 20)) & mask
-    while verdicts.verdict_N[at] != UNKNOWN and (
-        verdicts.keys_N2[at, 0] != first or verdicts.keys_N2[at, 1] != second
-    ):
+    while verdicts.verdict_N[at] != UNKNOWN and (verdicts.keys_N2[at, 0] != first or verdicts.keys_N2[at, 1] != second):
         at = (at + 1) & mask
     return at
 

@@ -79,4 +79,3 @@ class RotDataModule(L.LightningDataModule):
             persistent_workers=self.options.workers > 0,
             prefetch_factor=4 if self.options.workers > 0 else None,
         )
-

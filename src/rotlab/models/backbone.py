@@ -15,8 +15,8 @@ BACKBONES = ("transformer", "lstm")
 class Backbone(nn.Module):
     """A causal sequence model over V symbols.
 
-    Its `embedding` holds a row for each symbol. A subclass is built as `Model(vocabulary_size, context_limit=..., **shape)`, the shape being the remaining keys of
-    its conf file.
+    Its `embedding` holds a row for each symbol. A subclass is built as `Model(vocabulary_size, context_limit=...,
+    **shape)`, the shape being the remaining keys of its conf file.
     """
 
     embedding: nn.Embedding

@@ -54,9 +54,7 @@ def equal_rule(v: View) -> int:
 
 
 TYPES = (
-    ProblemType(
-        "compare", "VS", rule, symbols="VS LT EQ GT", pattern=rf"{NUMBER}VS{NUMBER}", example="153 VS 159"
-    ),
+    ProblemType("compare", "VS", rule, symbols="VS LT EQ GT", pattern=rf"{NUMBER}VS{NUMBER}", example="153 VS 159"),
     ProblemType(
         "equal", "EQUAL", equal_rule, symbols="EQUAL , TRUE FALSE", pattern=r"EQUAL(\d),(\d)", example="EQUAL 3,4"
     ),

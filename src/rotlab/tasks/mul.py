@@ -79,11 +79,7 @@ def questions(digits: int) -> Iterator[str]:
     return (f"{left}*{right}" for left in range(10**digits) for right in range(10**digits))
 
 
-TYPES = (
-    ProblemType(
-        "mul", "*", rule, symbols="*", pattern=rf"{NUMBER}\*{NUMBER}", example="34*5", asks=("add",)
-    ),
-)
+TYPES = (ProblemType("mul", "*", rule, symbols="*", pattern=rf"{NUMBER}\*{NUMBER}", example="34*5", asks=("add",)),)
 TASK = Task(
     name="mul",
     summary="multiplication (App. H.3)",

@@ -111,9 +111,7 @@ def _check(left: str, right: str) -> str | None:
     return "the first operand must not be less than the second" if is_less(left, right) else None
 
 
-TYPES = (
-    ProblemType("sub", "-", rule, symbols="-", pattern=rf"{NUMBER}-{NUMBER}", example="432-216", check=_check),
-)
+TYPES = (ProblemType("sub", "-", rule, symbols="-", pattern=rf"{NUMBER}-{NUMBER}", example="432-216", check=_check),)
 TASK = Task(
     name="sub",
     summary="subtraction, the larger number first (App. H.2)",

@@ -102,7 +102,7 @@ def test_compact_ids_and_back(task: str, method: str) -> None:
     assert found.compact_S[found.full_V].tolist() == list(range(len(found)))
     assert decode(found.full_V) == list(found.symbols)
     outside = [ID[symbol] for symbol in SYMBOLS if symbol not in found.symbols]
-    assert set(found.compact_S[outside].tolist()) <= {Vocabulary.pad}
+    assert set(found.compact_S[outside].tolist()) <= {Vocabulary.absent}
 
 
 def test_every_symbol_is_used_by_some_type() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
@@ -40,6 +41,8 @@ def cache_folder() -> Path:
     """The folder of compiled code: under ROTLAB_CACHE_DIR, else the user's cache folder, else a temporary one."""
     base = os.environ.get("ROTLAB_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     folder = Path(base) / "rotlab" / source_hash()
+    if not folder.exists() and not numba.config.DISABLE_JIT:
+        print("rotlab: the first start after an edit compiles, for about a minute", file=sys.stderr, flush=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

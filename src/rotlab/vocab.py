@@ -67,10 +67,11 @@ class Vocabulary:
     """The symbols that one task can show under one method, PAD first: ids as a model sees them.
 
     `compact_S` and `full_V` are `uint8` look-up tables from the ids of `SYMBOLS` (S of them) to the model's (V) and
-    back. A symbol that the vocabulary lacks maps to PAD.
+    back. A symbol that the vocabulary lacks maps to `absent`.
     """
 
     pad = 0
+    absent = 255
 
     def __init__(self, symbols: Sequence[str]) -> None:
         if len(symbols) == 0 or symbols[0] != "PAD" or len(set(symbols)) != len(symbols):
@@ -80,7 +81,7 @@ class Vocabulary:
             raise ValueError(f"{unknown} are no symbols; a new symbol is one word in SYMBOLS of rotlab/vocab.py")
         self.symbols = tuple(symbols)
         self.full_V = np.array([ID[symbol] for symbol in symbols], dtype=np.uint8)
-        self.compact_S = np.zeros(len(SYMBOLS), dtype=np.uint8)
+        self.compact_S = np.full(len(SYMBOLS), self.absent, dtype=np.uint8)
         self.compact_S[self.full_V] = np.arange(len(symbols), dtype=np.uint8)
 
     def __len__(self) -> int:

@@ -48,7 +48,7 @@ from rotlab.contexts.stream import (
 )  # fmt: skip
 from rotlab.rng import TRAIN, Draw, new_draw, seek
 from rotlab.tasks import TYPES, Sampler
-from rotlab.tasks.kit import CURSOR, ROW, View
+from rotlab.tasks.kit import ANSWER, ASK, ASK_TAIL, CURSOR, ROW, View
 from rotlab.vocab import EQUALS, Tokens
 
 _NO_ROWS = 16
@@ -65,7 +65,10 @@ def rule_says(memo: Memo) -> int:
     """What the plain Python rule of the top frame says next."""
     base = int(memo.state[TOP])
     kind = int(memo.rows[memo.frame[base + ROW], TYPE])
-    return int(TYPES[kind].rule(View(memo.text, memo.frame, base)))
+    said = TYPES[kind].rule(View(memo.text, memo.frame, base))
+    if said not in (ASK, ASK_TAIL, ANSWER):
+        raise ValueError(f"the rule of {TYPES[kind].name} returned {said!r}: it must return ASK, ASK_TAIL or ANSWER")
+    return int(said)
 
 
 def plain_sampled(memo: Memo, sampler: Sampler, draw: Draw, difficulty: int) -> Memo:

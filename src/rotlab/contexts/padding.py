@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from rotlab.compiled import compiled
 from rotlab.contexts.render import target
 from rotlab.contexts.stream import Batch
+from rotlab.vocab import Vocabulary
+
+ABSENT = Vocabulary.absent
 
 
 @compiled
@@ -42,10 +45,18 @@ def pad_group(
     batch: Batch, chosen_B: NDArray[np.int64], compact_S: NDArray[np.uint8], inputs_BT: NDArray[np.uint8],
     targets_BT: NDArray[np.uint8],
 ) -> None:  # fmt: skip
-    """Write the chosen contexts, shifted by one, to zeroed arrays: X without its last token, Y without its first."""
+    """Write the chosen contexts, shifted by one, to zeroed arrays: X without its last token, Y without its first.
+
+    Raises ValueError for a symbol that `compact_S` marks as absent.
+    """
     for b in range(chosen_B.size):
         lo, hi = batch.offsets[chosen_B[b]], batch.offsets[chosen_B[b] + 1]
         for i in range(hi - lo - 1):
             inputs_BT[b, i] = compact_S[batch.tokens[lo + i]]
             symbol = target(batch.tokens[lo:hi], batch.segments[lo:hi], i + 1)
             targets_BT[b, i] = compact_S[symbol]
+            if inputs_BT[b, i] == ABSENT or targets_BT[b, i] == ABSENT:
+                raise ValueError(
+                    "a context shows a symbol that the vocabulary of its task lacks: name every type that a rule asks in "
+                    "its ProblemType's asks, and every symbol of question and answer in its symbols"
+                )

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import lightning as L
 from torch.utils.data import DataLoader
 
+from rotlab.contexts.driver import Drawer
+from rotlab.data.batches import grouped
 from rotlab.data.cell import Cell
 from rotlab.data.stream import StepBatch, StepsFrom, TrainingStream
 from rotlab.data.test_set import ProblemSet, overlap, problem_set
-from rotlab.rng import PROBE
+from rotlab.rng import PROBE, TRAIN
+
+_CHECKED = 256
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def workers_for(setting: str | int, on_gpu: bool) -> int:
 class RotDataModule(L.LightningDataModule):
     """One loader item is one optimizer step; `first_step` says where a resumed run goes on.
 
-    Raises ValueError for a holdout that would leave nothing to train on.
+    Raises ValueError for a holdout that would leave nothing to train on, or a vocabulary that lacks a symbol.
     """
 
     def __init__(self, cell: Cell, options: DataOptions, first_step: int = 0) -> None:
@@ -55,6 +59,9 @@ class RotDataModule(L.LightningDataModule):
                 f"data.holdout=true leaves nothing to train on: the test set is all of {cell.name}'s "
                 f"{len(self.test_problems):,} problems; use data.holdout=false or fewer data.test_problems"
             )
+        # A context that can't be written in the cell's vocabulary is found before anything is trained.
+        check = Drawer(cell.sampler, cell.difficulty, cell.method, cell.context_limit)
+        grouped(check.batch(options.seed, TRAIN, 0, _CHECKED)[0], cell.vocabulary, 0, options.tokens_per_pass)
         self.overlap = 0.0 if options.holdout else overlap(cell, self.test_problems, options.seed)
 
     def stream(self, rank: int, ranks: int) -> TrainingStream:

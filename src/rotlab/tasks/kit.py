@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.compiled import compiled
-from rotlab.vocab import GO, Tokens
+from rotlab.vocab import GO, ID, Tokens
 
 # What a rule says next.
 ASK, ASK_TAIL, ANSWER = 1, 2, 3
@@ -333,7 +333,8 @@ def begin_question(v: View) -> None:
 
 def symbol_ids(symbols: str) -> Any:
     """The ids of symbols separated by blanks, for the constants at the head of a task's file."""
-    from rotlab.vocab import ID
-
+    unknown = [symbol for symbol in symbols.split() if symbol not in ID]
+    if unknown:
+        raise ValueError(f"{unknown} are no symbols; a new symbol is one word in SYMBOLS of rotlab/vocab.py")
     ids = tuple(ID[symbol] for symbol in symbols.split())
     return ids[0] if len(ids) == 1 else ids

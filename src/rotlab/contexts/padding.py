@@ -57,6 +57,6 @@ def pad_group(
             targets_BT[b, i] = compact_S[symbol]
             if inputs_BT[b, i] == ABSENT or targets_BT[b, i] == ABSENT:
                 raise ValueError(
-                    "a context shows a symbol that the vocabulary of its task lacks: name every type that a rule asks in "
-                    "its ProblemType's asks, and every symbol of question and answer in its symbols"
+                    "a context shows a symbol that its task's vocabulary lacks: name every type that a rule asks "
+                    "in its ProblemType's asks, and every symbol of question and answer in its symbols"
                 )

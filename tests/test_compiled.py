@@ -85,7 +85,10 @@ def test_every_compiled_function_stands_where_the_hash_looks() -> None:
 
 
 def test_compiled_code_goes_where_it_is_told(tmp_path: Path) -> None:
-    assert where(ROTLAB_CACHE_DIR=str(tmp_path / "own")) == (tmp_path / "own" / "rotlab" / compiled.source_hash(), "")
+    own = tmp_path / "own" / "rotlab" / compiled.source_hash()
+    announced = "rotlab: the first start after an edit compiles, for about a minute\n"
+    assert where(ROTLAB_CACHE_DIR=str(tmp_path / "own")) == (own, announced)
+    assert where(ROTLAB_CACHE_DIR=str(tmp_path / "own")) == (own, "")
     folder, _ = where(ROTLAB_CACHE_DIR="", XDG_CACHE_HOME=str(tmp_path / "xdg"))
     assert folder == tmp_path / "xdg" / "rotlab" / compiled.source_hash()
     folder, _ = where(ROTLAB_CACHE_DIR="", XDG_CACHE_HOME="", HOME=str(tmp_path))

@@ -111,11 +111,11 @@ def test_questions_from_standard_input(capsys: pytest.CaptureFixture[str], monke
 
 def test_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "34*5", "--count") == "34*5: 7 contexts, 105 tokens, longest 31, mean 15.0\n"
-    assert printed(capsys, "34*5", "--count", "--method", "wt").startswith("34*5: 1 context, 10 tokens, longest 10")
+    assert printed(capsys, "34*5", "--count", "--method", "wt").startswith("34*5: 1 context of 10 tokens")
     lines = printed(capsys, "40+35", "1+1", "--count", "--method", "cot").splitlines()
     assert lines == [
-        "40+35: 1 context, 24 tokens, longest 24, mean 24.0",
-        "1+1: 1 context, 7 tokens, longest 7, mean 7.0",
+        "40+35: 1 context of 24 tokens",
+        "1+1: 1 context of 7 tokens",
     ]
 
 

@@ -111,12 +111,13 @@ def test_the_name_changes_where_the_result_does(key: str) -> None:
 
 
 def test_one_experiment_however_it_is_spelled() -> None:
+    same = ("recipe.max_steps=20", "recipe.learning_rate=0.0030")
     spelled = [
-        build("experiment=quickstart"),
-        build("task=add", "difficulty=4", "method=rot", "recipe=fast"),
-        build("recipe=fast", "recipe.learning_rate=0.0030", "recipe.betas=[0.9,0.98]"),
-        build("recipe=fast", "difficulty=${recipe.accumulation}", "recipe.accumulation=4"),
-        build("experiment=quickstart", "trainer.devices=2", "data.workers=0", "logger.wandb.enabled=false"),
+        build("experiment=quickstart", "recipe.max_steps=20", "recipe.learning_rate=3e-3"),
+        build("task=add", "difficulty=4", "method=rot", "recipe=fast", *same),
+        build("recipe=fast", "recipe.betas=[0.9,0.98]", *same),
+        build("recipe=fast", "difficulty=${recipe.accumulation}", "recipe.accumulation=4", *same),
+        build("experiment=quickstart", "trainer.devices=2", "data.workers=0", "logger.wandb.enabled=false", *same),
     ]
     assert len({run_name(config) for config in spelled}) == 1
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from rotlab.contexts import lengths, unfold
+from rotlab.contexts.render import readable_length
 from rotlab.contexts.unfold import DEFAULT_LIMIT
 from rotlab.tasks import METHODS, TASKS, parse_question, reached
 
@@ -58,6 +59,7 @@ def _check(question: str, task: str | None) -> None:
 
 def _counted(question: str, method: str) -> str:
     found = lengths(question, method)
-    plural = "context" if len(found) == 1 else "contexts"
+    if len(found) == 1:
+        return f"{question}: 1 context of {readable_length(found[0])} tokens"
     mean = sum(found) / len(found)
-    return f"{question}: {len(found):,} {plural}, {sum(found):,} tokens, longest {max(found):,}, mean {mean:.1f}"
+    return f"{question}: {len(found):,} contexts, {sum(found):,} tokens, longest {max(found):,}, mean {mean:.1f}"

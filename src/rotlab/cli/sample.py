@@ -26,8 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"{task.name} has no sampling {sampling!r}; it has {', '.join(task.samplings)}")
     if arguments.difficulty < task.min_difficulty:
         raise ValueError(f"the smallest difficulty of {task.name} is {task.min_difficulty} ({task.unit})")
-    if arguments.n < 1 or arguments.seed < 0:
-        raise ValueError("-n must be at least 1 and --seed at least 0")
+    if arguments.n < 1 or not 0 <= arguments.seed < 2**32:
+        raise ValueError("-n must be at least 1, and --seed from 0 to 2^32 - 1")
     for tokens in sample_questions(SAMPLERS[task.name, sampling], arguments.difficulty, arguments.seed, arguments.n):
         print(notation(tokens[1:-1]))
     return 0

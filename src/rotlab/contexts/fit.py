@@ -72,12 +72,11 @@ def require_fit(sampler: Sampler, difficulty: int, method: str, limit: int) -> F
         return found
     name = sampler.task.name
     largest = largest_fitting(sampler, difficulty, method, limit)
-    instead = (
-        f"the largest difficulty that fits is {largest}" if largest is not None else f"no difficulty of {name} fits"
-    )
+    instead = f"the largest difficulty that fits is {largest}" if largest else f"no difficulty of {name} fits"
+    other = "" if method == "rot" else "method=rot, or "
     length = readable_length(found.longest)
     raise ValueError(
         f"{name}-{difficulty} does not fit under method={method}: a context has {length} tokens, the limit is "
-        f"{limit:,}; {instead} (or method=rot, or method.allow_overlong=true to leave overlong contexts out of "
+        f"{limit:,}; {instead} (or write {other}method.allow_overlong=true to leave overlong contexts out of "
         f"training and count them wrong)"
     )

@@ -72,7 +72,7 @@ def test_another_sampling(capsys: pytest.CaptureFixture[str]) -> None:
         (["--task", "sort", "--difficulty", "1"], "the smallest difficulty of sort is 2 (terms)"),
         (["--task", "mul", "--difficulty", "3", "--sampling", "uniform"], "mul has no sampling 'uniform'"),
         (["--task", "mul", "--difficulty", "3", "-n", "0"], "-n must be at least 1"),
-        (["--task", "mul", "--difficulty", "3", "--seed", "-1"], "--seed at least 0"),
+        (["--task", "mul", "--difficulty", "3", "--seed", "-1"], "--seed from 0 to"),
     ],
 )
 def test_impossible_samples(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:

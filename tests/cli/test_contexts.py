@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from typing import Any
 
 import pytest
@@ -120,10 +119,9 @@ def test_counts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_chain_is_counted_without_being_built(capsys: pytest.CaptureFixture[str]) -> None:
-    started = time.perf_counter()
     question = f"{'0123456789' * 2} LCS {'9876543210' * 2}"
-    assert printed(capsys, question, "--count", "--method", "cot").count(",") > 4
-    assert time.perf_counter() - started < 5
+    tokens = printed(capsys, question, "--count", "--method", "cot").split(" of ")[1].split()[0]
+    assert int(tokens.replace(",", "")) > 10**12
 
 
 def test_the_limit_is_checked_before_anything_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

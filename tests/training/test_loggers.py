@@ -294,6 +294,7 @@ def on_a_terminal(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 
 class TestProcess:
+    @pytest.mark.slow
     def test_a_key_without_a_network_costs_less_than_ten_seconds(
         self, unanswered: Finished, on_a_terminal: Finished
     ) -> None:

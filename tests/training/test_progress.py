@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
-from types import SimpleNamespace
 from typing import Any
 
 import lightning.pytorch as pl
@@ -90,6 +88,3 @@ def test_auto_is_rich_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys
 def test_an_unknown_mode_is_named() -> None:
     with pytest.raises(ValueError, match="auto, rich, plain or off"):
         Progress("fancy")
-
-
-@pytest.mark.parametrize("mode", ["plain", "rich"])

@@ -10,6 +10,7 @@ import pytest
 from rotlab.config import ConfigError, overrides
 from rotlab.config.command import Command
 from rotlab.config.overrides import check_overrides
+from rotlab.tasks import TASKS
 from tests.config.compose import build
 
 WHOLE = "write a whole number from 1 to 10000"
@@ -17,7 +18,7 @@ WHOLE = "write a whole number from 1 to 10000"
 # What is refused by the look of it: arguments, and what the line must hold.
 TYPED = [
     # the list
-    ("task=foo", "unknown task 'foo': choose add, div, knapsack, lcs, lps, mcm, mul, sort or sub"),
+    ("task=foo", f"unknown task 'foo': choose {', '.join(sorted(TASKS)[:-1])} or {sorted(TASKS)[-1]}"),
     ("difficulty=0", f"difficulty=0: {WHOLE}"),
     ("difficulty=-1", f"difficulty=-1: {WHOLE}"),
     ("difficulty=1.5", f"difficulty=1.5: {WHOLE}"),

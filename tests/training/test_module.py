@@ -141,7 +141,8 @@ def test_the_rate_warms_up_and_decays_by_optimizer_step(tmp_path: Path, accumula
 
 
 def test_a_run_shorter_than_its_warm_up_ends_in_it(tmp_path: Path) -> None:
-    config = tiny_config(tmp_path, "recipe=fast", "recipe.max_steps=4", "recipe.warmup_steps=10")
+    steps = ("recipe.max_steps=4", "recipe.warmup_steps=10", "recipe.learning_rate=3e-3")
+    config = tiny_config(tmp_path, "recipe=fast", *steps)
     assert fit(config, module_of(config)).rates == pytest.approx([3e-4, 6e-4, 9e-4, 12e-4])
 
 

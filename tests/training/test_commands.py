@@ -43,6 +43,18 @@ class TestEvaluate:
         assert "7 problems" in (text := capsys.readouterr().out)
         assert text.startswith("sort-5 rot")
 
+    def test_it_tells_how_far_it_is(
+        self, finished: Outcome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("rotlab.evaluation.evaluator._ROWS_PER_SHARD", 100)
+        assert main(["evaluate", str(finished.directory)]) == 0
+        first, *lines = capsys.readouterr().err.splitlines()
+        assert first.startswith("judging some ")
+        assert first.endswith(" contexts of 20 problems")
+        done = [int(line.split()[0]) for line in lines if line.endswith("of 20 problems judged")]
+        assert done == sorted(set(done))
+        assert done
+
     @pytest.mark.parametrize("flags", [["--difficulty", "1"], ["--problems", "0"]])
     def test_impossible_ones(self, finished: Outcome, capsys: pytest.CaptureFixture[str], flags: list[str]) -> None:
         assert main(["evaluate", str(finished.directory), *flags]) == 2

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rotlab.data.test_set import ProblemSet
+    from rotlab.evaluation import Evaluator, Report
+    from rotlab.training.checkpoint import Trained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,13 +39,33 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--problems must be at least 1")
     problems = problem_set(cell, size, trained.config.data.test_seed)
     evaluation = trained.config.evaluation
-    report = Evaluator(cell, problems, evaluation.tokens_per_batch, evaluation.wrong_samples).run(trained.backbone)
+    report = judged(Evaluator(cell, problems, evaluation.tokens_per_batch, evaluation.wrong_samples), trained)
     if arguments.json:
         print(json.dumps(report.metrics()))
         return 0
-    print(f"{cell.name} {cell.method}, step {trained.step:,}: {len(problems):,} problems, hash {problems.content_hash}")
+    announce(report, problems, f"{cell.name} {cell.method}, step {trained.step:,}")
+    return 0
+
+
+def judged(evaluator: Evaluator, trained: Trained) -> Report:
+    """The network's report, found on the GPU where there is one; tells on stderr how far it is."""
+    import torch
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    problems = len(evaluator.problems)
+    print(f"judging some {evaluator.expected_contexts():,} contexts of {problems:,} problems", file=sys.stderr)
+
+    def told(done: int) -> None:
+        if done < problems:
+            print(f"{done:,} of {problems:,} problems judged", file=sys.stderr)
+
+    return evaluator.run(trained.backbone.to(device), device, told)
+
+
+def announce(report: Report, problems: ProblemSet, what: str) -> None:
+    """Print the figures and a few mistakes."""
+    print(f"{what}: {len(problems):,} problems, hash {problems.content_hash}")
     for name, figure in report.metrics().items():
         print(f"{name:<28} {figure:,.0f}" if figure == int(figure) and figure > 1 else f"{name:<28} {figure:.4f}")
     for sample in report.wrong_samples[:5]:
         print(f"wrong: {sample.context}")
-    return 0

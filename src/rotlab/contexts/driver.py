@@ -8,26 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.contexts.memo import (
-    DONE,
-    FAILED,
     N_ROWS,
-    NOTHING,
-    PAUSED,
-    START,
+    QUESTION,
+    QUESTION_END,
     TOP,
     TYPE,
     Memo,
-    begin,
     clear,
     new_memo,
     sampled,
-    solve,
     with_room,
 )  # fmt: skip
 from rotlab.contexts.render import METHOD_NUMBER
+from rotlab.contexts.solving import CIRCULAR, DONE, ENDLESS, FAILED, NOTHING, PAUSED, UNKNOWN, begin, solve
 from rotlab.contexts.stream import (
     DIFFICULTY,
     END,
+    FRESH,
     INDEX,
     JOB_SIZE,
     LIMIT,
@@ -48,10 +45,17 @@ from rotlab.contexts.stream import (
 )  # fmt: skip
 from rotlab.rng import TRAIN, Draw, new_draw, seek
 from rotlab.tasks import TYPES, Sampler
-from rotlab.tasks.kit import ANSWER, ASK, ASK_TAIL, CURSOR, ROW, View
-from rotlab.vocab import EQUALS, Tokens
+from rotlab.tasks.kit import ANSWER, ASK, ASK_TAIL, BELOW, CURSOR, ROW, START, View
+from rotlab.vocab import EQUALS, Tokens, notation
 
 _NO_ROWS = 16
+# The most of a question that a message shows, in characters.
+_SHOWN = 200
+_FAULTS = {
+    CIRCULAR: "its answer depends on itself",
+    UNKNOWN: "no problem type has its mark",
+    ENDLESS: "the recursion has no end that fits into memory",
+}
 
 
 def new_job(sampler: Sampler, difficulty: int, seed: int, split: int, start: int, end: int) -> Job:
@@ -61,14 +65,28 @@ def new_job(sampler: Sampler, difficulty: int, seed: int, split: int, start: int
     return job
 
 
-def rule_says(memo: Memo) -> int:
-    """What the plain Python rule of the top frame says next."""
+def rule_says(memo: Memo, status: int) -> int:
+    """What the plain Python rule of the top frame says next, where `solve` paused.
+
+    Raises ValueError where it didn't pause but found the top frame's question at fault.
+    """
     base = int(memo.state[TOP])
+    if status != PAUSED:
+        asker, asked = int(memo.frame[base + BELOW]), _question(memo, base)
+        origin = f"the rules came from {_question(memo, asker)!r} to" if asker else "there is no answer to"
+        raise ValueError(f"{origin} {asked!r}: {_FAULTS[status]}")
     kind = int(memo.rows[memo.frame[base + ROW], TYPE])
     said = TYPES[kind].rule(View(memo.text, memo.frame, base))
     if said not in (ASK, ASK_TAIL, ANSWER):
         raise ValueError(f"the rule of {TYPES[kind].name} returned {said!r}: it must return ASK, ASK_TAIL or ANSWER")
     return int(said)
+
+
+def _question(memo: Memo, base: int) -> str:
+    """The question of a frame, in the paper's notation; a long one without its middle."""
+    row = memo.rows[memo.frame[base + ROW]]
+    text = notation(memo.text[row[QUESTION] : row[QUESTION_END]])
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]} ... {text[-_SHOWN // 2 :]}"
 
 
 def plain_sampled(memo: Memo, sampler: Sampler, draw: Draw, difficulty: int) -> Memo:
@@ -92,8 +110,8 @@ def solve_question(tokens: Tokens) -> tuple[Memo, int]:
     memo, row = add_question(new_memo(64), tokens)
     begin(memo, row)
     memo, status = solve(memo, NOTHING)
-    while status == PAUSED:
-        memo, status = solve(memo, rule_says(memo))
+    while status != DONE:
+        memo, status = solve(memo, rule_says(memo, status))
     return memo, int(row)
 
 
@@ -120,14 +138,14 @@ class Drawer:
         n = end - start
         batch = Batch(np.empty(64 * n, np.uint8), np.empty(64 * n, np.uint8), np.zeros(n + 1, np.int64))
         said, status = NOTHING, PAUSED
-        while status == PAUSED:
+        while status not in (DONE, FAILED):
             self._memo, batch, status = fill(self._memo, self._held_out, batch, self._draw, job, said)
             said = NOTHING
-            if status == PAUSED and self._memo.state[TOP] != 0:
-                said = rule_says(self._memo)
-            elif status == PAUSED:
+            if status == PAUSED and job[PHASE] == FRESH:
                 self._memo = plain_sampled(self._memo, self.sampler, self._draw, self.difficulty)
                 job[PHASE] = SAMPLED
+            elif status not in (DONE, FAILED):
+                said = rule_says(self._memo, status)
         if status == FAILED:
             raise ValueError(
                 f"no example of {self.sampler.task.name} at difficulty {self.difficulty} could be drawn: its contexts "
@@ -181,8 +199,8 @@ def solve_shard(
     job = np.zeros(JOB_SIZE, dtype=np.int64)
     job[[INDEX, END]] = start, len(offsets) - 1
     memo, status = solve_questions(memo, tokens, offsets, roots, job, most_rows, NOTHING)
-    while status == PAUSED:
-        memo, status = solve_questions(memo, tokens, offsets, roots, job, most_rows, rule_says(memo))
+    while status != DONE:
+        memo, status = solve_questions(memo, tokens, offsets, roots, job, most_rows, rule_says(memo, status))
     return memo, int(job[INDEX])
 
 

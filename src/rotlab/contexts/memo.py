@@ -1,4 +1,4 @@
-"""The memoised driver: the RoT algorithm (App. B) run with the rules as a perfect model.
+"""The memo: every question that came up, once, with its answer and what it asked.
 
 A memo is an arena of tokens and one row for each different question, in order of creation (X^1 first). A row knows
 its question's and its answer's place in the arena and the rows that it asked. Questions are found by their tokens.
@@ -16,32 +16,21 @@ from numpy.typing import NDArray
 from rotlab.compiled import compiled
 from rotlab.rng import Draw
 from rotlab.tasks.kit import (
-    ANSWER,
     ANSWERS,
-    ASK,
-    ASK_TAIL,
-    BELOW,
     CURSOR,
     FIRST_FRAME,
-    IN_TAIL,
     N_ANSWERS,
-    Q_HI,
-    Q_LO,
-    ROW,
     START,
     View,
 )  # fmt: skip
-from rotlab.tasks.registry import N_COMPILED, compiled_rule, compiled_sampler, kind_of
-from rotlab.vocab import EQUALS, GO, STOP, Tokens
+from rotlab.tasks.registry import compiled_sampler, kind_of
+from rotlab.vocab import EQUALS, Tokens
 
 # Columns of `rows`: question text[QUESTION:QUESTION_END] (GO ... =), answer text[REPLY:REPLY_END] (... STOP; REPLY_END
 # is 0 until it is known), problem type, the rows that it asked links[LINKS:LINKS_END], whether the last is a tail.
 QUESTION, QUESTION_END, REPLY, REPLY_END, TYPE, LINKS, LINKS_END, TAILED, COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Places of `state`: numbers of rows, links and solved rows in use; the top frame (0: none).
 N_ROWS, N_LINKS, N_SOLVED, TOP, STATE = 0, 1, 2, 3, 4
-
-# What `solve` was told or tells.
-NOTHING, DONE, PAUSED, FAILED = 0, 0, 1, 2
 
 
 class Memo(NamedTuple):
@@ -157,7 +146,7 @@ def _larger(array: Any, size: int) -> Any:
 
 
 @compiled
-def _frames_end(memo: Memo) -> int:
+def open_frames_end(memo: Memo) -> int:
     """Where the open frames end. They have less than a third as many answers, even when each gets one more."""
     top = memo.state[TOP]
     return FIRST_FRAME if top == 0 else top + ANSWERS + 3 * memo.frame[top + N_ANSWERS]
@@ -166,7 +155,7 @@ def _frames_end(memo: Memo) -> int:
 @compiled
 def with_room(memo: Memo, tokens: int) -> Memo:
     """The memo with room for one more row, frame and answer, the links of all frames, and `tokens` more tokens."""
-    n_rows, frames_end = memo.state[N_ROWS], _frames_end(memo)
+    n_rows, frames_end = memo.state[N_ROWS], open_frames_end(memo)
     text, frame, rows, links, solved, hashes, slots, state = memo
     if memo.frame[CURSOR] + tokens > text.size:
         text = _larger(text, 2 * text.size + tokens)
@@ -191,63 +180,15 @@ def with_room(memo: Memo, tokens: int) -> Memo:
 
 
 @compiled
-def _needs_room(memo: Memo, tokens: int) -> bool:
-    frames_end = _frames_end(memo)
+def needs_room(memo: Memo, tokens: int) -> bool:
+    """Whether `with_room` must make larger arrays."""
+    frames_end = open_frames_end(memo)
     return (
         memo.frame[CURSOR] + tokens > memo.text.size
         or frames_end + 2 * ANSWERS > memo.frame.size
         or memo.state[N_LINKS] + frames_end // 3 > memo.links.size
         or memo.state[N_ROWS] + 1 > memo.solved.size
     )
-
-
-@compiled
-def _push(memo: Memo, row: int) -> None:
-    """A frame that solves `row`, asked by the top frame."""
-    base = _frames_end(memo)
-    memo.frame[base + BELOW] = memo.state[TOP]
-    memo.frame[base + ROW] = row
-    memo.frame[base + IN_TAIL] = 0
-    memo.frame[base + Q_LO] = memo.rows[row, QUESTION]
-    memo.frame[base + Q_HI] = memo.rows[row, QUESTION_END]
-    memo.frame[base + N_ANSWERS] = 0
-    memo.state[TOP] = base
-
-
-@compiled
-def _receive(memo: Memo, row: int) -> None:
-    """The top frame is given the answer of `row`."""
-    base = memo.state[TOP]
-    at = base + ANSWERS + 3 * memo.frame[base + N_ANSWERS]
-    memo.frame[at] = row
-    memo.frame[at + 1] = memo.rows[row, REPLY]
-    memo.frame[at + 2] = memo.rows[row, REPLY_END]
-    memo.frame[base + N_ANSWERS] += 1
-
-
-@compiled
-def _finish(memo: Memo, reply: int, reply_end: int) -> None:
-    """The top frame's answer is text[reply:reply_end]; so is that of every frame that waits for it in a tail."""
-    while True:
-        base = memo.state[TOP]
-        row = memo.frame[base + ROW]
-        memo.rows[row, REPLY] = reply
-        memo.rows[row, REPLY_END] = reply_end
-        memo.rows[row, TAILED] = memo.frame[base + IN_TAIL]
-        memo.rows[row, LINKS] = memo.state[N_LINKS]
-        for i in range(memo.frame[base + N_ANSWERS]):
-            memo.links[memo.state[N_LINKS] + i] = memo.frame[base + ANSWERS + 3 * i]
-        memo.state[N_LINKS] += memo.frame[base + N_ANSWERS]
-        memo.rows[row, LINKS_END] = memo.state[N_LINKS]
-        memo.solved[memo.state[N_SOLVED]] = row
-        memo.state[N_SOLVED] += 1
-        below = memo.frame[base + BELOW]
-        memo.state[TOP] = below
-        if below == 0:
-            return
-        _receive(memo, row)
-        if memo.frame[below + IN_TAIL] == 0:
-            return
 
 
 @compiled
@@ -278,65 +219,3 @@ def sampled(memo: Memo, number: int, draw: Draw, difficulty: int) -> Memo:
         memo.frame[CURSOR] = lo
         draw[:] = at
         room *= 4
-
-
-@compiled
-def begin(memo: Memo, row: int) -> None:
-    """Have `solve` solve this row, unless its answer is known."""
-    if memo.rows[row, REPLY_END] == 0:
-        _push(memo, row)
-
-
-@compiled
-def solve(memo: Memo, said: int) -> tuple[Memo, int]:
-    """Solve what was begun: (memo, DONE), or (memo, PAUSED) where a plain Python rule must speak for the top frame.
-
-    Call it again with what that rule said. Raises ValueError when a rule asks its own ancestor or an unknown type.
-    """
-    while memo.state[TOP] != 0:
-        base = memo.state[TOP]
-        if said == NOTHING:
-            if _needs_room(memo, 64):
-                memo = with_room(memo, 64)
-            kind = memo.rows[memo.frame[base + ROW], TYPE]
-            if kind < 0:
-                raise ValueError("a rule asked a question that has no type's mark")
-            memo.frame[START] = memo.frame[CURSOR]
-            memo.text[memo.frame[CURSOR]] = GO
-            memo.frame[CURSOR] += 1
-            if kind >= N_COMPILED:
-                return memo, PAUSED
-            said = compiled_rule(kind, View(memo.text, memo.frame, base))
-        start, end = memo.frame[START], memo.frame[CURSOR]
-        if end >= memo.text.size:
-            memo.frame[CURSOR] = start
-            memo = with_room(memo, 2 * (end - start) + 64)
-            said = NOTHING
-            continue
-        memo.text[end] = STOP if said == ANSWER else EQUALS
-        memo.frame[CURSOR] = end + 1
-        if said == ANSWER:
-            _finish(memo, start + 1, end + 1)
-        else:
-            _ask(memo, said)
-        said = NOTHING
-    return memo, DONE
-
-
-@compiled
-def _ask(memo: Memo, said: int) -> None:
-    """The top frame asks the question text[START:cursor]."""
-    base = memo.state[TOP]
-    row, new = enter(memo)
-    memo.frame[base + IN_TAIL] = 1 if said == ASK_TAIL else 0
-    if new:
-        _push(memo, row)
-    elif memo.rows[row, REPLY_END] == 0:
-        raise ValueError("a rule asked a question that one of its own ancestors is answering")
-    else:
-        _receive(memo, row)
-        if said == ASK_TAIL:
-            _finish(memo, memo.rows[row, REPLY], memo.rows[row, REPLY_END])
-
-
-assert NOTHING not in (ASK, ASK_TAIL, ANSWER)

@@ -12,26 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.compiled import compiled
-from rotlab.contexts.memo import (
-    DONE,
-    FAILED,
-    N_ROWS,
-    NOTHING,
-    PAUSED,
-    START,
-    Memo,
-    begin,
-    clear,
-    enter,
-    find_row,
-    question_hash,
-    sampled,
-    solve,
-    with_room,
-)  # fmt: skip
+from rotlab.contexts.memo import N_ROWS, Memo, clear, enter, find_row, question_hash, sampled, with_room
 from rotlab.contexts.render import ROT, context_length, render
+from rotlab.contexts.solving import DONE, FAILED, NOTHING, PAUSED, begin, solve
 from rotlab.rng import Draw, below, seek
-from rotlab.tasks.kit import CURSOR
+from rotlab.tasks.kit import CURSOR, START
 from rotlab.tasks.registry import N_COMPILED_SAMPLERS
 from rotlab.vocab import Tokens
 
@@ -88,7 +73,7 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
 
     What is longer than job[LIMIT], or a question of `held_out`, is replaced by the next draw of the same example and
     counted; with STOP_AT_OVERLONG the first such length goes to job[LONGEST] and ends the loop. Returns DONE, PAUSED,
-    or FAILED when one example was drawn MOST_TRIES times in vain.
+    FAILED when one example was drawn MOST_TRIES times in vain, or what went wrong in `solve`.
     """
     first = job[END] - (batch.offsets.size - 1)
     while job[INDEX] < job[END]:
@@ -106,8 +91,8 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
             job[PHASE] = SOLVING
         memo, status = solve(memo, said)
         said = NOTHING
-        if status == PAUSED:
-            return memo, batch, PAUSED
+        if status != DONE:
+            return memo, batch, status
         job[PHASE] = FRESH
         row = below(draw, memo.state[N_ROWS]) if job[METHOD] == ROT else 0
         length = context_length(memo, row, job[METHOD])
@@ -183,8 +168,8 @@ def solve_questions(
             job[PHASE] = SOLVING
         memo, status = solve(memo, said)
         said = NOTHING
-        if status == PAUSED:
-            return memo, PAUSED
+        if status != DONE:
+            return memo, status
         job[PHASE] = FRESH
         job[INDEX] += 1
     return memo, DONE

@@ -55,8 +55,10 @@ class Evaluator:
         self._method, self._vocabulary = METHOD_NUMBER[cell.method], cell.vocabulary
 
     @torch.no_grad()
-    def run(self, network: Network, device: torch.device | None = None) -> Report:
-        """Judge the whole set."""
+    def run(
+        self, network: Network, device: torch.device | None = None, told: Callable[[int], None] | None = None
+    ) -> Report:
+        """Judge the whole set. `told` hears now and then how many problems are judged."""
         started = time.perf_counter()
         report = Report(problems=len(self.problems))
         memo, verdicts = new_memo(1024), new_verdicts(4096)
@@ -66,6 +68,8 @@ class Evaluator:
             memo, end = solve_shard(memo, self.problems.tokens, self.problems.offsets, roots_P, start, _ROWS_PER_SHARD)
             verdicts = self._judge_shard(network, device, memo, roots_P[start:end], verdicts, report)
             start = end
+            if told is not None:
+                told(end)
         report.seconds = time.perf_counter() - started
         return report
 

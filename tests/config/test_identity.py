@@ -50,7 +50,7 @@ OTHER: dict[str, dict[str, object]] = {
     "data.test_seed": {"data.test_seed": 2},
     "data.holdout": {"data.holdout": True},
     "data.workers": {"data.workers": 2},
-    "data.group_overhead": {"data.group_overhead": 9},
+    "architecture.group_overhead": {"architecture.group_overhead": 9},
     "data.tokens_per_pass": {"data.tokens_per_pass": 9},
     "data.overfit": {"data.overfit": True},
     "evaluation.every_n_steps": {"evaluation.every_n_steps": 9},

@@ -34,7 +34,7 @@ def of_groups(groups: Iterable[Group]) -> list[Example]:
 
 def of_steps(steps: Iterable[StepBatch]) -> list[Example]:
     """The examples of optimizer steps, in order."""
-    return [example for step in steps for groups in step.micro_batches for example in of_groups(groups)]
+    return [example for step in steps for groups in step.passes for example in of_groups(groups)]
 
 
 def digest(examples: Iterable[Example]) -> str:

@@ -6,13 +6,14 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rotlab.contexts.driver import Drawer
 from rotlab.contexts.padding import cut_points
 from rotlab.contexts.stream import Batch
-from rotlab.data.batches import grouped
+from rotlab.data.batches import Group, grouped, passes_of
 from rotlab.rng import TRAIN
 from rotlab.tasks import METHODS, SAMPLERS, TASKS, vocabulary
 from tests.data.examples import of_groups
@@ -80,3 +81,15 @@ def test_a_dear_group_is_not_made() -> None:
 def test_one_context_is_one_group() -> None:
     [group] = grouped(drawn("add", 2, "rot", 1), vocabulary("add", "rot"), 256, 1)
     assert len(group.chosen_B) == 1
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 100))
+def test_passes_hold_what_they_may(lengths: list[int], most: int) -> None:
+    tokens = [torch.ones((2, length), dtype=torch.uint8) for length in lengths]
+    groups = [Group(one, one, np.arange(2)) for one in tokens]
+    passes = passes_of(groups, most)
+    assert [group for one in passes for group in one] == groups
+    areas = [sum(group.inputs_BT.numel() for group in one) for one in passes]
+    assert all(area <= most or len(one) == 1 for area, one in zip(areas, passes, strict=True))
+    first = [one[0].inputs_BT.numel() for one in passes]
+    assert all(area + size > most for area, size in zip(areas, first[1:], strict=False))

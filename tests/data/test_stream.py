@@ -81,7 +81,7 @@ def test_accumulation_splits_a_batch_and_never_multiplies_it(
 ) -> None:
     steps = list(loaded(batch_size=batch_size, steps=10_000 // batch_size, accumulation=accumulation))
     assert {step.contexts for step in steps} == {batch_size}
-    assert {len(step.micro_batches) for step in steps} == {accumulation}
+    assert {len(step.passes) for step in steps} == {accumulation}
     assert digest(of_steps(steps)) == ten_thousand
 
 

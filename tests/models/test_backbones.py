@@ -53,6 +53,7 @@ def test_the_defaults_are_the_paper_s(architecture: str) -> None:
     conf = OmegaConf.to_container(OmegaConf.load(conf_dir() / "architecture" / f"{architecture}.yaml"))
     assert isinstance(conf, dict)
     assert conf.pop("paper_schedule")
+    assert conf.pop("group_overhead")
     assert conf == {"name": architecture, "context_limit": LIMITS[architecture], **SHAPES[architecture]}
 
 
@@ -94,6 +95,21 @@ def test_padding_on_the_right_changes_nothing(architecture: str) -> None:
     for b, (row, length) in enumerate(zip(rows, lengths, strict=True)):
         alone_TV = model(row[None])[0]
         assert torch.allclose(logits_BTV[b, :length], alone_TV, atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", BACKBONES)
+def test_groups_together_give_what_each_gives(architecture: str) -> None:
+    model, groups = paper_s(architecture, 24), [tokens_of(3, 5), tokens_of(1, 1), tokens_of(2, 33)]
+    logits_NV = model.forward_groups(groups)
+    alone_NV = torch.cat([model(tokens_BT).flatten(0, 1) for tokens_BT in groups])
+    assert logits_NV.shape == (3 * 5 + 1 + 2 * 33, 24)
+    torch.testing.assert_close(logits_NV, alone_NV, rtol=1e-4, atol=1e-5)
+    weight_NV = torch.linspace(-1, 1, logits_NV.numel()).view_as(logits_NV)
+    together, apart = (
+        torch.autograd.grad((one * weight_NV).sum(), list(model.parameters())) for one in (logits_NV, alone_NV)
+    )
+    for one, other in zip(together, apart, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("architecture", BACKBONES)

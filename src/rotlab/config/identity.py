@@ -13,11 +13,11 @@ from rotlab.config.schema import Config
 # looks and what is shown, places. They change the numbers of a step by rounding at most.
 NOT_IDENTITY = (
     "architecture.paper_schedule",
+    "architecture.group_overhead",
     "recipe.name",
     "recipe.accumulation",
     "data.workers",
     "data.tokens_per_pass",
-    "data.group_overhead",
     "evaluation.every_n_steps",
     "evaluation.probe_problems",
     "evaluation.probe_every_n_steps",

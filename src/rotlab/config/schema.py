@@ -68,11 +68,15 @@ class PaperSchedule(Section):
 
 @dataclass(frozen=True)
 class ArchitectureConfig(Section):
-    """The network. context_limit: tokens; shape: the sizes that the named architecture has beside it."""
+    """The network. context_limit: tokens; shape: the sizes that the named architecture has beside it.
+
+    group_overhead: a batch is cut into one more group of similar lengths where that saves more padding tokens.
+    """
 
     path: ClassVar[str] = "architecture"
     name: Name
     context_limit: Count
+    group_overhead: Natural
     paper_schedule: PaperSchedule
     shape: dict[str, int]
 
@@ -123,14 +127,13 @@ class RecipeConfig(Section):
 
 @dataclass(frozen=True)
 class DataConfig(Section):
-    """Test set and stream. tokens_per_pass and group_overhead count tokens, padding included."""
+    """Test set and stream. tokens_per_pass counts tokens, padding included."""
 
     path: ClassVar[str] = "data"
     test_problems: Count
     test_seed: Seed
     holdout: bool
     workers: Literal["auto"] | Natural
-    group_overhead: Natural
     tokens_per_pass: Count
     overfit: bool
 

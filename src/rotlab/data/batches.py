@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,3 +48,17 @@ def grouped(batch: Batch, vocabulary: Vocabulary, overhead: int, most: int) -> l
         groups.append(Group(torch.from_numpy(inputs_BT), torch.from_numpy(targets_BT), chosen_B))
         start = end
     return groups
+
+
+def passes_of(groups: Sequence[Group], most: int) -> list[list[Group]]:
+    """Neighbouring groups together, as many as have at most `most` tokens, padding included; never fewer than one."""
+    passes: list[list[Group]] = []
+    area = 0
+    for group in groups:
+        size = group.inputs_BT.numel()
+        if not passes or area + size > most:
+            passes.append([])
+            area = 0
+        passes[-1].append(group)
+        area += size
+    return passes

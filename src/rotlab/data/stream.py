@@ -11,7 +11,7 @@ from torch.utils.data import Dataset, Sampler
 from rotlab.contexts.driver import Drawer
 from rotlab.contexts.memo import Memo
 from rotlab.contexts.stream import HELD_OUT, OVERLONG
-from rotlab.data.batches import Group, grouped
+from rotlab.data.batches import Group, grouped, passes_of
 from rotlab.data.cell import Cell
 from rotlab.rng import TRAIN
 
@@ -20,11 +20,11 @@ from rotlab.rng import TRAIN
 class StepBatch:
     """What one optimizer step (of one rank) trains on.
 
-    micro_batches: the groups of each accumulation step. contexts, tokens: how many, without padding; area: tokens
-    with padding. overlong, held_out: draws that were replaced.
+    passes: the groups of each forward pass, one pass or more for each part of the accumulation. contexts, tokens: how
+    many, without padding; area: tokens with padding. overlong, held_out: draws that were replaced.
     """
 
-    micro_batches: list[list[Group]]
+    passes: list[list[Group]]
     contexts: int
     tokens: int
     area: int
@@ -33,13 +33,13 @@ class StepBatch:
 
     def to(self, device: torch.device) -> StepBatch:
         """The batch with its tensors on a device."""
-        moved = [[group.to(device) for group in groups] for groups in self.micro_batches]
+        moved = [[group.to(device) for group in groups] for groups in self.passes]
         return StepBatch(moved, self.contexts, self.tokens, self.area, self.overlong, self.held_out)
 
     @property
     def groups(self) -> list[Group]:
-        """The groups of all micro-batches."""
-        return [group for groups in self.micro_batches for group in groups]
+        """The groups of all passes."""
+        return [group for groups in self.passes for group in groups]
 
 
 class TrainingStream(Dataset[StepBatch]):
@@ -59,7 +59,7 @@ class TrainingStream(Dataset[StepBatch]):
                 f"accumulation step(s); choose numbers whose product divides it"
             )
         self.cell, self.seed, self.steps, self.overfit = cell, seed, steps, overfit
-        self.micro_size = batch_size // (ranks * accumulation)
+        self.part_size = batch_size // (ranks * accumulation)
         self.batch_size, self.accumulation, self.rank = batch_size, accumulation, rank
         self.overhead, self.tokens_per_pass = overhead, tokens_per_pass
         self._drawer = Drawer(cell.sampler, cell.difficulty, cell.method, cell.context_limit, held_out)
@@ -68,17 +68,18 @@ class TrainingStream(Dataset[StepBatch]):
         return self.steps
 
     def __getitem__(self, step: int) -> StepBatch:
-        first = (0 if self.overfit else step) * self.batch_size + self.rank * self.micro_size * self.accumulation
-        micro_batches, tokens, area, overlong, held_out = [], 0, 0, 0, 0
-        for micro in range(self.accumulation):
-            start = first + micro * self.micro_size
-            batch, job = self._drawer.batch(self.seed, TRAIN, start, start + self.micro_size)
-            micro_batches.append(grouped(batch, self.cell.vocabulary, self.overhead, self.tokens_per_pass))
-            tokens += int(batch.offsets[-1]) - self.micro_size
-            area += sum(group.inputs_BT.numel() for group in micro_batches[-1])
+        first = (0 if self.overfit else step) * self.batch_size + self.rank * self.part_size * self.accumulation
+        passes, tokens, area, overlong, held_out = [], 0, 0, 0, 0
+        for part in range(self.accumulation):
+            start = first + part * self.part_size
+            batch, job = self._drawer.batch(self.seed, TRAIN, start, start + self.part_size)
+            groups = grouped(batch, self.cell.vocabulary, self.overhead, self.tokens_per_pass)
+            passes += passes_of(groups, self.tokens_per_pass)
+            tokens += int(batch.offsets[-1]) - self.part_size
+            area += sum(group.inputs_BT.numel() for group in groups)
             overlong += int(job[OVERLONG])
             held_out += int(job[HELD_OUT])
-        return StepBatch(micro_batches, self.micro_size * self.accumulation, tokens, area, overlong, held_out)
+        return StepBatch(passes, self.part_size * self.accumulation, tokens, area, overlong, held_out)
 
 
 class StepsFrom(Sampler[int]):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from importlib import import_module
 
+import torch
 from torch import Tensor, nn
 
 # A new backbone is one more name here: rotlab/models/NAME.py with a class `Model(Backbone)`, and
@@ -24,6 +26,13 @@ class Backbone(nn.Module):
     @abstractmethod
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """logits_BTV: for each position the next token's, from the tokens up to it; padding stands on the right."""
+
+    def forward_groups(self, groups: Sequence[Tensor]) -> Tensor:
+        """logits_NV of all places of several tokens_BT, row after row, group after group.
+
+        The same as `forward` of each; override it where a backbone can share work between groups of unequal lengths.
+        """
+        return torch.cat([self(tokens_BT).flatten(0, 1) for tokens_BT in groups])
 
     def hidden_matrices(self) -> list[tuple[Tensor, int]]:
         """The weight matrices between hidden layers, with how many equal blocks of rows each stacks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -29,14 +30,19 @@ class Block(nn.Module):
         single = [(layer.weight, 1) for layer in (self.attention_out, self.up, self.down)]
         return [(self.attention_in.weight, 3), *single]
 
-    def forward(self, x_BTD: Tensor) -> Tensor:
-        """The block's output, of its input's shape."""
-        B, T, D = x_BTD.shape
-        qkv_3BHTd = self.attention_in(x_BTD).view(B, T, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
+    def forward(self, x_ND: Tensor, shapes: Sequence[tuple[int, int]]) -> Tensor:
+        """The block's output, of its input's shape: groups of the given (B, T), place after place."""
+        qkv = self.attention_in(x_ND).split([B * T for B, T in shapes])
+        mixed_ND = torch.cat([self.attend(part, B, T) for part, (B, T) in zip(qkv, shapes, strict=True)])
+        x_ND = self.norm1(x_ND + self.attention_out(mixed_ND))
+        return self.norm2(x_ND + self.down(relu(self.up(x_ND))))
+
+    def attend(self, qkv_NE: Tensor, B: int, T: int) -> Tensor:
+        """What each place of B contexts of T places takes from those up to it, mixed_ND; E = 3 D."""
+        qkv_3BHTd = qkv_NE.view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         query, key, value = qkv_3BHTd.unbind(0)
         mixed_BHTd = scaled_dot_product_attention(query, key, value, is_causal=True)
-        x_BTD = self.norm1(x_BTD + self.attention_out(mixed_BHTd.transpose(1, 2).reshape(B, T, D)))
-        return self.norm2(x_BTD + self.down(relu(self.up(x_BTD))))
+        return mixed_BHTd.transpose(1, 2).reshape(B * T, -1)
 
 
 class Model(Backbone):
@@ -61,10 +67,15 @@ class Model(Backbone):
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """logits_BTV."""
-        x_BTD = self.embedding(tokens_BT) + self.positions_TD[: tokens_BT.shape[1]]
+        return self.forward_groups([tokens_BT]).view(*tokens_BT.shape, -1)
+
+    def forward_groups(self, groups: Sequence[Tensor]) -> Tensor:
+        """logits_NV. All but the attention takes no notice of where a context ends, and is done for all at once."""
+        x_ND = torch.cat([(self.embedding(one) + self.positions_TD[: one.shape[1]]).flatten(0, 1) for one in groups])
+        shapes = [(one.shape[0], one.shape[1]) for one in groups]
         for block in self.blocks:
-            x_BTD = block(x_BTD)
-        return self.output(x_BTD)
+            x_ND = block(x_ND, shapes)
+        return self.output(x_ND)
 
 
 def sinusoids(length: int, width: int) -> Tensor:

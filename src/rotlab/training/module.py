@@ -19,9 +19,9 @@ from rotlab.vocab import Vocabulary
 class RotModule(L.LightningModule):
     """Trains a backbone on `StepBatch`es.
 
-    Optimization is manual, because a batch is several groups of similar length: each is a forward and a backward
-    pass, all divided by the number of non-PAD targets of the whole batch, and then one optimizer step is taken. So
-    `trainer.global_step` counts optimizer steps, accumulation included, and a loader item is one of them.
+    Optimization is manual, because a batch may be several passes, forward and backward: their losses are divided by
+    the number of non-PAD targets of the whole batch, and then one optimizer step is taken. So `trainer.global_step`
+    counts optimizer steps, accumulation included, and a loader item is one of them.
     """
 
     def __init__(self, backbone: Backbone, recipe: RecipeConfig) -> None:
@@ -32,10 +32,6 @@ class RotModule(L.LightningModule):
         # Not checked for NaN: that would wait for the device at each step, and hide a training that diverges.
         self.loss = MeanMetric(nan_strategy="disable")
         self.token_accuracy = MeanMetric(nan_strategy="disable")
-
-    def forward(self, tokens_BT: Tensor) -> Tensor:
-        """logits_BTV of the backbone."""
-        return self.backbone(tokens_BT)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """The recipe's optimizer, and its learning rate by optimizer step."""
@@ -52,12 +48,13 @@ class RotModule(L.LightningModule):
         assert isinstance(targets, Tensor)
         optimizer.zero_grad()
         loss, right = targets.new_zeros((), dtype=torch.float32), torch.zeros_like(targets)
-        for group in batch.groups:
-            logits_BTV = self(group.inputs_BT.long())
-            group_loss, group_right = summed_loss(logits_BTV, group.targets_BT.long())
-            self.manual_backward(group_loss / targets)
-            loss += group_loss.detach()
-            right += group_right
+        for groups in batch.passes:
+            logits_NV = self.backbone.forward_groups([group.inputs_BT.long() for group in groups])
+            targets_N = torch.cat([group.targets_BT.flatten() for group in groups]).long()
+            pass_loss, pass_right = summed_loss(logits_NV, targets_N)
+            self.manual_backward(pass_loss / targets)
+            loss += pass_loss.detach()
+            right += pass_right
         optimizer.step()
         rates.step()
         self.loss.update(loss / targets, weight=targets)
@@ -74,9 +71,9 @@ class RotModule(L.LightningModule):
         torch.nn.utils.clip_grad_norm_(self.backbone.parameters(), self.recipe.gradient_clip)
 
 
-def summed_loss(logits_BTV: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:
+def summed_loss(logits_NV: Tensor, targets_N: Tensor) -> tuple[Tensor, Tensor]:
     """Eq. 2: the sum of -log p over the targets that aren't PAD, in float32; and how many are the first choice."""
-    flat_NV, flat_N = logits_BTV.flatten(0, 1).float(), targets_BT.flatten()
-    loss = cross_entropy(flat_NV, flat_N, ignore_index=Vocabulary.pad, reduction="sum")
-    right = ((flat_NV.argmax(dim=-1) == flat_N) & (flat_N != Vocabulary.pad)).sum()
+    logits_NV = logits_NV.float()
+    loss = cross_entropy(logits_NV, targets_N, ignore_index=Vocabulary.pad, reduction="sum")
+    right = ((logits_NV.argmax(dim=-1) == targets_N) & (targets_N != Vocabulary.pad)).sum()
     return loss, right

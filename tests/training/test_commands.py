@@ -35,7 +35,7 @@ class TestEvaluate:
         assert first.startswith("sort-3 rot, step ")
         assert "20 problems" in first
         figures = dict(line.split() for line in lines if line.startswith("eval/"))
-        assert figures["eval/problem"] == f"{finished.report.accuracy if finished.report else 1:.4f}"
+        assert figures["eval/problem"] == f"{finished.manifest.accuracy:.4f}"
         assert sum(line.startswith("wrong: GO ") for line in lines) == 5
 
     def test_other_problems(self, finished: Outcome, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,9 +39,8 @@ def test_figures_are_logged_at_their_steps(finished: Outcome) -> None:
                  "merge/context", "compare/contexts"):  # fmt: skip
         assert list(series(finished.directory, f"eval/{name}")) == [3, 6, 8]
         assert list(series(finished.directory, f"probe/{name}")) == [4, 8]
-    assert finished.step == 8
-    assert finished.report is not None
-    assert finished.report.accuracy == series(finished.directory, "eval/problem")[8]
+    assert finished.manifest.step == 8
+    assert finished.manifest.accuracy == series(finished.directory, "eval/problem")[8]
     shares = series(finished.directory, "data/padding_share") | series(finished.directory, "data/wait_share")
     assert all(0 <= share < 1 for share in shares.values())
 
@@ -86,7 +85,7 @@ def test_evaluations_come_at_multiples_and_at_the_end(tmp_path: Path, accumulati
     outcome = run(tiny_config(tmp_path, "recipe.max_steps=10", f"recipe.accumulation={accumulation}"))
     assert list(series(outcome.directory, "eval/problem")) == [3, 6, 9, 10]
     assert list(series(outcome.directory, "probe/problem")) == [4, 8]
-    assert outcome.step == 10
+    assert outcome.manifest.step == 10
     assert load_checkpoint(outcome.directory).step == 10
 
 
@@ -109,14 +108,14 @@ def stubbed(rights: list[int]) -> Callable[..., Report]:
 def test_training_stops_when_everything_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callbacks, "judged", stubbed([5, 19, 20]))
     outcome = run(tiny_config(tmp_path, "recipe.max_steps=100"))
-    assert outcome.step == 9
+    assert outcome.manifest.step == 9
     assert series(outcome.directory, "eval/problem") == {3: 0.25, 6: 0.95, 9: 1.0}
     assert load_checkpoint(outcome.directory).step == load_checkpoint(outcome.directory, "best").step == 9
 
 
 def test_the_accuracy_that_ends_training_can_be_lower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callbacks, "judged", stubbed([5, 19, 20]))
-    assert run(tiny_config(tmp_path, "recipe.max_steps=100", "evaluation.stop_at=0.95")).step == 6
+    assert run(tiny_config(tmp_path, "recipe.max_steps=100", "evaluation.stop_at=0.95")).manifest.step == 6
 
 
 def test_the_best_network_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,5 +198,5 @@ def test_chains_over_the_limit_are_left_out_and_counted_wrong(tmp_path: Path, mo
     outcome = run(tiny_config(tmp_path, "method=cot", "architecture.context_limit=60", "method.allow_overlong=true"))
     assert max(longest) <= 59
     assert sum(series(outcome.directory, "data/overlong").values()) > 0
-    assert outcome.report is not None
-    assert 0 < outcome.report.overlong < outcome.report.contexts == outcome.report.problems == 20
+    overlong, contexts = (series(outcome.directory, f"eval/{name}")[6] for name in ("overlong", "contexts"))
+    assert 0 < overlong < contexts == 20

@@ -13,6 +13,12 @@ def run_overrides(overrides: list[str] | None = None) -> int:
 
 def train(config: Config) -> None:
     """One run, from its configuration to its last evaluation."""
+    from rotlab.training.manifest import complete_run
+
+    done = complete_run(config)
+    if done is not None:
+        print(f"{done.name} is finished already, at {done.summary()}; force=true trains it again from the start")
+        return
     from rotlab.data.cell import require_cell_fits
 
     require_cell_fits(config)

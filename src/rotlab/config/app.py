@@ -20,7 +20,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from rotlab.config.build import first_line, from_hydra
-from rotlab.config.checks import ConfigError
+from rotlab.config.checks import ConfigError, RunFailed
 from rotlab.config.command import HYDRA_VERSION, Command, composed, parse, session
 from rotlab.config.overrides import check_overrides
 from rotlab.config.places import require_writable
@@ -38,8 +38,8 @@ def launch(run: Run, argv: list[str] | None = None) -> int:
 
     Returns the exit code. With --multirun, `run` is called once for each combination of values. A
     ConfigError, whether the command is at fault or `run` refuses it, becomes one line on standard error and
-    the code 2; other exceptions pass. In a sweep both are shown at once, the other jobs run, and the code is
-    not 0.
+    the code 2, a RunFailed one line and the code 1; other exceptions pass. In a sweep all of them are shown at
+    once, the other jobs run, and the code is not 0.
     """
     arguments = sys.argv[1:] if argv is None else argv
     try:
@@ -57,6 +57,9 @@ def launch(run: Run, argv: list[str] | None = None) -> int:
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
+    except RunFailed as error:
+        print(f"error: {error}", file=sys.stderr)
+        return FAILED
 
 
 def _show(command: Command, arguments: list[str]) -> int:
@@ -133,6 +136,9 @@ def _job(run: Run, job_config: DictConfig) -> object:
     except ConfigError as error:
         print(f"error: {title}: {error}", file=sys.stderr, flush=True)
         raise _JobFailed(REFUSED) from None
+    except RunFailed as error:
+        print(f"error: {title}: {error}", file=sys.stderr, flush=True)
+        raise _JobFailed(FAILED) from None
     except Exception:
         print(f"error: {title} failed:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
         raise _JobFailed(FAILED) from None

@@ -19,6 +19,13 @@ class ConfigError(ValueError):
         super().__init__(" ".join(message.split()))
 
 
+class RunFailed(RuntimeError):
+    """A run that can't go on. The message is one line that says why and what to do; its state is in its directory."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
 @dataclass(frozen=True)
 class Bounds:
     """low <= value <= high; with `above` low itself is excluded, with `below` high is."""

@@ -26,6 +26,7 @@ NOT_IDENTITY = (
     "trainer.accelerator",
     "trainer.devices",
     "trainer.log_every_n_steps",
+    "trainer.save_every_n_steps",
     "trainer.profiler",
     "trainer.progress",
     "trainer.threads",
@@ -44,6 +45,9 @@ def identity(config: Config) -> dict[str, Any]:
         for section in sections:
             node = node[section]
         del node[name]
+    if config.recipe.schedule == "halving":
+        # Such a schedule looks no further than the step: a run of more steps is this run, gone on.
+        del kept["recipe"]["max_steps"]
     return kept
 
 

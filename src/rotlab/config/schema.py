@@ -160,6 +160,7 @@ class TrainerConfig(Section):
     devices: Literal["auto"] | Count
     precision: Literal["fp32", "bf16", "fp16"]
     log_every_n_steps: Count
+    save_every_n_steps: Count
     profiler: Literal["simple", "advanced"] | None
     progress: Literal["auto", "rich", "plain", "off"]
     threads: Count | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass
 
 import lightning as L
@@ -41,6 +42,12 @@ def workers_for(setting: str | int, on_gpu: bool) -> int:
     if isinstance(setting, int):
         return setting
     return min(4, max(1, (os.cpu_count() or 1) - 1)) if on_gpu else 0
+
+
+def _leave_signals_to_the_main_process(worker: int) -> None:
+    """A terminal's Ctrl-C reaches a loader process too, but when to end is the main process's to decide."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class RotDataModule(L.LightningDataModule):
@@ -85,4 +92,5 @@ class RotDataModule(L.LightningDataModule):
             num_workers=self.options.workers,
             persistent_workers=self.options.workers > 0,
             prefetch_factor=4 if self.options.workers > 0 else None,
+            worker_init_fn=_leave_signals_to_the_main_process,
         )

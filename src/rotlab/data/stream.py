@@ -83,7 +83,7 @@ class TrainingStream(Dataset[StepBatch]):
 
 
 class StepsFrom(Sampler[int]):
-    """The steps start .. steps-1 in order; its length stays `steps`, as a resumed trainer expects."""
+    """The steps start .. steps-1 in order."""
 
     def __init__(self, start: int, steps: int) -> None:
         self.start, self.steps = start, steps
@@ -92,4 +92,4 @@ class StepsFrom(Sampler[int]):
         return iter(range(self.start, self.steps))
 
     def __len__(self) -> int:
-        return self.steps
+        return self.steps - self.start

@@ -9,29 +9,87 @@ from typing import Any
 
 import torch
 
-from rotlab.config import Config, from_dict
+from rotlab.config import Config, ConfigError, from_dict
 from rotlab.data.cell import Cell, cell_of
 from rotlab.models import Backbone, build_backbone
+from rotlab.training.files import write_whole
+from rotlab.training.quiet_logger import announce
 from rotlab.vocab import Vocabulary
 
-FORMAT = 1
+FORMAT = 2
+# Of a run directory; `earlier` is what `last` was before, in case that is damaged.
+LAST, EARLIER, BEST = "last", "earlier", "best"
+# Becomes `last` once it is written.
+_FRESH = "fresh"
 
 
-def save_checkpoint(path: Path, config: Config, step: int, backbone: Backbone) -> None:
-    """Write `path` atomically: the resolved configuration, the vocabulary, the step and the weights."""
+def checkpoint_path(run: Path, which: str) -> Path:
+    """Where a run directory keeps a checkpoint."""
+    return run / "checkpoints" / f"{which}.ckpt"
+
+
+def save_checkpoint(
+    path: Path, config: Config, step: int, backbone: Backbone, training: dict[str, Any] | None = None
+) -> None:
+    """Write `path` whole: the resolved configuration, the vocabulary, the step, the weights, and what resuming needs.
+
+    training: plain containers of tensors, numbers and text, see `state.training_state`.
+    """
     content = {
         "format": FORMAT,
         "config": config.to_dict(),
         "vocabulary": list(cell_of(config).vocabulary.symbols),
         "step": step,
         "weights": {name: tensor.detach().cpu() for name, tensor in backbone.state_dict().items()},
+        "training": training,
     }
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: torch.save(content, file))
+
+
+def save_last(run: Path, config: Config, step: int, backbone: Backbone, training: dict[str, Any]) -> None:
+    """Write a run's last checkpoint and keep the one before as `earlier`."""
+    last, fresh = checkpoint_path(run, LAST), checkpoint_path(run, _FRESH)
+    save_checkpoint(fresh, config, step, backbone, training)
+    if last.exists():
+        os.replace(last, checkpoint_path(run, EARLIER))
+    os.replace(fresh, last)
+
+
+class Damaged(ValueError):
+    """A checkpoint file that can't be read."""
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """What `save_checkpoint` wrote. Raises Damaged for a file that is torn, ValueError for another format."""
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise Damaged(f"{path} can't be read as a checkpoint ({type(error).__name__}): is it damaged?") from error
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != FORMAT:
+        known = f"is of format {found}" if isinstance(found, int) else "is no checkpoint of rotlab"
+        raise ValueError(f"{path} {known}; this version reads format {FORMAT}")
+    return content
+
+
+def newest_checkpoint(run: Path) -> dict[str, Any] | None:
+    """The content of a run's intact checkpoint with the most steps, to go on from; None where there is no checkpoint.
+
+    A damaged one is named and passed over. Raises ConfigError where all are damaged, or one is of another format.
+    """
+    paths = [path for which in (LAST, EARLIER, _FRESH) if (path := checkpoint_path(run, which)).exists()]
+    found = []
+    for path in paths:
+        try:
+            found.append(read_checkpoint(path))
+        except Damaged as error:
+            announce(f"passed over: {error}")
+        except ValueError as error:
+            raise ConfigError(f"{error}: add force=true to train again from the start") from error
+    if paths and not found:
+        raise ConfigError(f"no checkpoint of {run} can be read: add force=true to train again from the start")
+    return max(found, key=lambda content: int(content["step"]), default=None)
 
 
 @dataclass(frozen=True)
@@ -44,34 +102,32 @@ class Trained:
     backbone: Backbone
 
 
-def load_checkpoint(run: Path, which: str = "last") -> Trained:
+def load_checkpoint(run: Path, which: str = LAST) -> Trained:
     """The network of a checkpoint file, or of a run directory's checkpoint `last` or `best`.
 
     Raises ValueError where there is none, or where it can't be used.
     """
-    path = run / "checkpoints" / f"{which}.ckpt" if run.is_dir() else run
+    path = checkpoint_path(run, which) if run.is_dir() else run
     if not path.is_file():
         raise ValueError(f"no checkpoint at {path}: give a run directory with one, or a checkpoint file")
+    content = read_checkpoint(path)
     try:
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise ValueError(f"{path} can't be read as a checkpoint ({type(error).__name__}): is it damaged?") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is no checkpoint of format {FORMAT}")
-    try:
-        return _restored(content)
+        config = from_dict(content["config"])
+        backbone = backbone_of(config, cell_of(config))
+        load_weights(backbone, content, cell_of(config))
     except (KeyError, RuntimeError, ValueError) as error:
         raise ValueError(f"{path} can't be used by this version of rotlab: {' '.join(str(error).split())}") from error
+    return Trained(config, cell_of(config), content["step"], backbone.eval())
 
 
-def _restored(content: dict[str, Any]) -> Trained:
-    config = from_dict(content["config"])
-    cell = cell_of(config)
+def load_weights(backbone: Backbone, content: dict[str, Any], cell: Cell) -> None:
+    """Give a backbone a checkpoint's weights. Raises ValueError for another vocabulary or shape."""
     if Vocabulary(content["vocabulary"]) != cell.vocabulary:
         raise ValueError(f"it was trained on another vocabulary: {' '.join(content['vocabulary'])}")
-    backbone = backbone_of(config, cell)
-    backbone.load_state_dict(content["weights"])
-    return Trained(config, cell, content["step"], backbone.eval())
+    try:
+        backbone.load_state_dict(content["weights"])
+    except RuntimeError as error:
+        raise ValueError(f"its weights have another shape: {' '.join(str(error).split())}") from error
 
 
 def backbone_of(config: Config, cell: Cell) -> Backbone:

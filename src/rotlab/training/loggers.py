@@ -33,7 +33,8 @@ class MetricsCsv(QuietLogger):
 
     Each call opens the file, writes its lines at once and closes it, so that they survive the process. A torn
     last line (a full disk) is cut off when a later process opens the directory. Wrong samples go to
-    wrong_samples.jsonl beside it, in the same way.
+    wrong_samples.jsonl beside it, in the same way. A resumed run comes by steps that an earlier process has logged
+    already: what stands (`known`, pairs of step and name) is not written again.
 
     Raises ConfigError if run_dir holds a metrics.csv of another format.
     """
@@ -52,6 +53,8 @@ class MetricsCsv(QuietLogger):
             _cut_torn_line(path)
         if len(found) < len(self.HEADER):
             _append(self.path, self.HEADER.decode())
+        self.known = _known(self.path)
+        self._known_samples = _known_samples(self.samples_path)
 
     @property
     def save_dir(self) -> str:
@@ -60,9 +63,12 @@ class MetricsCsv(QuietLogger):
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         assert step is not None, "metrics are logged with their optimizer step"
         assert not any(set(",\n") & set(name) for name in metrics), "names stand in a CSV file unquoted"
-        _append(self.path, "".join(f"{step},{name},{_shown(value)}\n" for name, value in metrics.items()))
+        fresh = {name: value for name, value in metrics.items() if (step, name) not in self.known}
+        _append(self.path, "".join(f"{step},{name},{_shown(value)}\n" for name, value in fresh.items()))
 
     def log_samples(self, samples: Sequence[dict[str, Any]], step: int) -> None:
+        if step in self._known_samples:
+            return
         lines = (json.dumps({"step": step, **sample}, ensure_ascii=False) + "\n" for sample in samples)
         _append(self.samples_path, "".join(lines))
 
@@ -74,11 +80,20 @@ def build_loggers(config: Config, run_dir: Path, *, wandb_id: str | None = None)
     """
     if rank_zero_only.rank != 0:  # type: ignore[attr-defined]
         return []
-    loggers: list[Logger] = [MetricsCsv(run_dir)] if config.logger.csv else []
+    loggers: list[Logger] = []
+    known: frozenset[tuple[int, str]] = frozenset()
+    if config.logger.csv:
+        csv = MetricsCsv(run_dir)
+        loggers, known = [csv], csv.known
     if config.logger.wandb.enabled:
         run = start_wandb(config, run_dir, wandb_id)
-        loggers += [WandbRun(run)] if run is not None else []
+        loggers += [WandbRun(run, known if wandb_id else frozenset())] if run is not None else []
     return loggers
+
+
+def wandb_id(loggers: Sequence[Logger]) -> str | None:
+    """W&B's id of the run, None where it isn't logged there."""
+    return next((logger.version for logger in loggers if isinstance(logger, WandbRun)), None)
 
 
 @contextmanager
@@ -114,6 +129,17 @@ def log_wrong_samples(loggers: Sequence[Logger], samples: Sequence[Any], step: i
 def _append(path: Path, text: str) -> None:
     with path.open("ab") as file:
         file.write(text.encode())
+
+
+def _known(path: Path) -> frozenset[tuple[int, str]]:
+    lines = (line.split(",", 2) for line in path.read_text(encoding="utf-8").splitlines()[1:])
+    return frozenset((int(step), name) for step, name, _ in lines)
+
+
+def _known_samples(path: Path) -> frozenset[int]:
+    if not path.exists():
+        return frozenset()
+    return frozenset(json.loads(line)["step"] for line in path.read_text(encoding="utf-8").splitlines())
 
 
 def _cut_torn_line(path: Path) -> None:

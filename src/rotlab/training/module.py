@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import lightning as L
 import torch
-from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torchmetrics import MeanMetric
@@ -32,18 +31,26 @@ class RotModule(L.LightningModule):
         # Not checked for NaN: that would wait for the device at each step, and hide a training that diverges.
         self.loss = MeanMetric(nan_strategy="disable")
         self.token_accuracy = MeanMetric(nan_strategy="disable")
+        # Of the last step, before it was clipped.
+        self.gradient_norm = torch.zeros(())
 
-    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """The recipe's optimizer, and its learning rate by optimizer step."""
-        optimizer = build_optimizer(self.backbone, self.recipe)
-        rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_factor(step, self.recipe))
-        return {"optimizer": optimizer, "lr_scheduler": rates}
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """The recipe's optimizer."""
+        return build_optimizer(self.backbone, self.recipe)
+
+    @property
+    def inner_optimizer(self) -> torch.optim.Optimizer:
+        """The optimizer without what Lightning wraps around it."""
+        optimizer = self.optimizers(use_pl_optimizer=False)
+        assert isinstance(optimizer, torch.optim.Optimizer)
+        return optimizer
 
     def training_step(self, batch: StepBatch, batch_idx: int) -> None:
         """One optimizer step."""
-        optimizer, rates = self.optimizers(), self.lr_schedulers()
+        optimizer = self.optimizers()
         assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
-        assert isinstance(rates, torch.optim.lr_scheduler.LambdaLR)
+        for group in optimizer.param_groups:
+            group["lr"] = self.recipe.learning_rate * rate_factor(self.trainer.global_step, self.recipe)
         targets = sum(group.targets_BT.count_nonzero() for group in batch.groups)
         assert isinstance(targets, Tensor)
         optimizer.zero_grad()
@@ -56,19 +63,32 @@ class RotModule(L.LightningModule):
             loss += pass_loss.detach()
             right += pass_right
         optimizer.step()
-        rates.step()
         self.loss.update(loss / targets, weight=targets)
         self.token_accuracy.update(right / targets, weight=targets)
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Clip the gradient."""
-        if self.recipe.gradient_clip == 0:
-            return
+        """Measure the gradient, and clip it where the recipe says so."""
         scaler = getattr(self.trainer.precision_plugin, "scaler", None)
         if scaler is not None and getattr(optimizer, "_step_supports_amp_scaling", False):
             # Under fp16 Lightning has unscaled the gradient by now, but not that of a fused optimizer.
             scaler.unscale_(optimizer)
-        torch.nn.utils.clip_grad_norm_(self.backbone.parameters(), self.recipe.gradient_clip)
+        parameters = list(self.backbone.parameters())
+        self.gradient_norm = torch.nn.utils.get_total_norm([one.grad for one in parameters if one.grad is not None])
+        if self.recipe.gradient_clip > 0:
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.recipe.gradient_clip, self.gradient_norm)
+
+    def figures(self) -> dict[str, Tensor]:
+        """The running means' state, for a checkpoint."""
+        return {f"{name}/{part}": getattr(mean, part).clone() for name, mean, part in self._parts()}
+
+    def load_figures(self, figures: dict[str, Tensor]) -> None:
+        """Go on from `figures()`."""
+        for name, mean, part in self._parts():
+            setattr(mean, part, figures[f"{name}/{part}"].to(self.device))
+
+    def _parts(self) -> list[tuple[str, MeanMetric, str]]:
+        means = {"loss": self.loss, "token_accuracy": self.token_accuracy}
+        return [(name, mean, part) for name, mean in means.items() for part in ("mean_value", "weight")]
 
 
 def summed_loss(logits_NV: Tensor, targets_N: Tensor) -> tuple[Tensor, Tensor]:

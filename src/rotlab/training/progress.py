@@ -48,11 +48,14 @@ class Progress(pl.Callback):
         self._intervals = 0
         self._evaluation_seconds = 0.0
 
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert trainer.progress_bar_callback is None, "two progress bars: pass enable_progress_bar=False"
+        if self._mode != "off" and trainer.is_global_zero:
+            self._listener.attach(trainer)
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if self._mode == "off" or not trainer.is_global_zero:
             return
-        self._listener.attach(trainer)
         self._max_steps = trainer.max_steps
         self._mark = (trainer.global_step, time.monotonic())
         self._pace.clear()

@@ -1,31 +1,34 @@
-"""One run, from its configuration to its last evaluation."""
+"""One run, from its configuration to its last evaluation; the same call goes on with a run that was stopped."""
 
 from __future__ import annotations
 
 import logging
-import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import lightning as L
-import torch
+from lightning.pytorch.loggers import Logger
 
-from rotlab.config import Config, ConfigError, run_directory
+from rotlab.config import Config, RunFailed, run_directory
 from rotlab.data.cell import Cell, cell_of, require_cell_fits
-from rotlab.data.module import DataOptions, RotDataModule, workers_for
+from rotlab.data.module import RotDataModule
 from rotlab.data.test_set import ProblemSet
-from rotlab.evaluation import Evaluator, Report, trace
+from rotlab.evaluation import trace
 from rotlab.models import Backbone, parameter_count
-from rotlab.training.callbacks import Clock, Evaluation, Probe, Recorder
-from rotlab.training.checkpoint import backbone_of, save_checkpoint
-from rotlab.training.estimate import Estimate, Schedule, judging_seconds
-from rotlab.training.loggers import MetricsCsv, build_loggers, finishing
+from rotlab.training.callbacks import Evaluation, Probe, Recorder
+from rotlab.training.interruption import Interrupted, Interruption
+from rotlab.training.lock import locked
+from rotlab.training.loggers import build_loggers, finishing, wandb_id
+from rotlab.training.manifest import FAILED, FINISHED, INTERRUPTED, Manifest
 from rotlab.training.module import RotModule
-from rotlab.training.progress import Progress
 from rotlab.training.quiet_logger import announce
+from rotlab.training.resuming import Resume, emptied, give_weights, standing
+from rotlab.training.saver import Saver
+from rotlab.training.setup import callbacks, data_module, evaluator, fresh_backbone, prepare_device
 
 _PRECISION = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
 
@@ -43,43 +46,110 @@ _NO_WARNINGS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a run lies, at which optimizer step it ended, and its last evaluation."""
+    """Where a finished run lies, and its manifest."""
 
     directory: Path
-    step: int
-    report: Report | None
+    manifest: Manifest
 
 
 def run(config: Config) -> Outcome:
-    """Train one network as configured. Raises ConfigError for what can't be trained, before anything is written."""
-    cell = cell_of(config)
-    directory = free_directory(config)
-    require_cell_fits(config)
-    device = prepare_device(config)
-    data = data_module(config, cell, device)
-    backbone = fresh_backbone(config, cell)
-    empty(directory)
+    """Train one network as configured, or what is left of it.
+
+    Raises ConfigError for what can't be trained, before anything is written; RunFailed where a training can't go on;
+    Interrupted after a signal, once the state is saved.
+    """
+    with Interruption() as interruption:
+        cell = cell_of(config)
+        require_cell_fits(config)
+        device = prepare_device(config)
+        data = data_module(config, cell, device)
+        backbone = fresh_backbone(config, cell)
+        directory = run_directory(config)
+        with locked(directory):
+            if config.force:
+                emptied(directory)
+            return continued(config, directory, device, data, backbone, interruption)
+
+
+def continued(
+    config: Config, directory: Path, device: str, data: RotDataModule, backbone: Backbone, interruption: Interruption
+) -> Outcome:
+    """Go on from what the directory holds, which may be nothing, to the end."""
+    manifest, checkpoint = standing(config, directory)
+    if manifest.is_complete(config):
+        return finished(manifest, directory)
+    if checkpoint is not None:
+        give_weights(backbone, data.cell, checkpoint, directory)
+    data.first_step = manifest.step
     announce_start(config, directory, data, backbone)
-    loggers = build_loggers(config, directory)
-    with finishing(loggers), only_our_lines():
-        saver = Saver(config, directory, backbone)
-        evaluation = Evaluation(
-            evaluator(config, cell, data.test_problems), config.evaluation.every_n_steps, config.evaluation.stop_at,
-            saver.keep,
-        )  # fmt: skip
-        probe = Probe(evaluator(config, cell, data.probe_problems), config.evaluation.probe_every_n_steps)
-        trainer = L.Trainer(
-            accelerator=device, devices=1, precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
-            max_steps=config.recipe.max_steps, max_epochs=-1, logger=loggers,
-            callbacks=callbacks(config, evaluation, probe), profiler=config.trainer.profiler,
-            enable_progress_bar=False, enable_checkpointing=False, enable_model_summary=False,
-            use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=0, log_every_n_steps=0,
-            default_root_dir=directory,
-        )  # fmt: skip
-        trainer.fit(RotModule(backbone, config.recipe), datamodule=data)
-        saver.last(trainer.global_step)
-    announce_trace(backbone, cell, data.test_problems)
-    return finished(Outcome(directory, trainer.global_step, evaluation.last))
+    loggers = build_loggers(config, directory, wandb_id=manifest.wandb_id)
+    with noted(manifest, directory), finishing(loggers), only_our_lines():
+        manifest.wandb_id = wandb_id(loggers)
+        manifest.begin_session()
+        manifest.write(directory)
+        train(config, directory, manifest, device, data, backbone, checkpoint, loggers, interruption)
+    announce_trace(backbone, data.cell, data.test_problems)
+    return finished(manifest, directory)
+
+
+def train(
+    config: Config, directory: Path, manifest: Manifest, device: str, data: RotDataModule, backbone: Backbone,
+    checkpoint: dict[str, Any] | None, loggers: list[Logger], interruption: Interruption,
+) -> None:  # fmt: skip
+    """From the step where the run stands to its last."""
+    cell, evaluations = data.cell, config.evaluation
+    recorder = Recorder(config.trainer.log_every_n_steps, data.options.workers)
+    saver = Saver(config, directory, manifest, recorder, interruption)
+    evaluation = Evaluation(
+        evaluator(config, cell, data.test_problems), evaluations.every_n_steps, evaluations.stop_at, interruption,
+        saver.keep_best, saver.evaluated,
+    )  # fmt: skip
+    probe = Probe(evaluator(config, cell, data.probe_problems), evaluations.probe_every_n_steps)
+    resume = [] if checkpoint is None else [Resume(checkpoint, recorder)]
+    if evaluation.due(manifest.step, config.recipe.max_steps) and not manifest.evaluated(manifest.step):
+        evaluation.owed = manifest.step
+    trainer = L.Trainer(
+        accelerator=device, devices=1, precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
+        max_steps=config.recipe.max_steps, max_epochs=-1, logger=loggers,
+        callbacks=[*resume, *callbacks(config, recorder, probe, saver, evaluation)],
+        profiler=config.trainer.profiler, enable_progress_bar=False, enable_checkpointing=False,
+        enable_model_summary=False, use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=0,
+        log_every_n_steps=0, default_root_dir=directory,
+    )  # fmt: skip
+    module = RotModule(backbone, config.recipe)
+    with saver.saving(trainer, module):
+        trainer.fit(module, datamodule=data)
+
+
+@contextmanager
+def noted(manifest: Manifest, directory: Path) -> Iterator[None]:
+    """The manifest says how what happens within ended."""
+    try:
+        yield
+        manifest.status, manifest.reason = FINISHED, None
+    except (Interrupted, KeyboardInterrupt) as stop:
+        name = stop.name if isinstance(stop, Interrupted) else "SIGINT"
+        manifest.status, manifest.reason = INTERRUPTED, name
+        announce(f"interrupted by {name} at step {manifest.step:,}: the same command goes on from there")
+        raise
+    except BaseException as error:
+        manifest.status, manifest.reason = FAILED, " ".join(f"{type(error).__name__}: {error}".split())
+        if isinstance(error, OSError) and not isinstance(error, RunFailed):
+            raise RunFailed(
+                f"{directory}: {error.strerror or error}; the run stands at step {manifest.step:,}, and the same "
+                "command goes on once there is room"
+            ) from error
+        raise
+    finally:
+        written(manifest, directory)
+
+
+def written(manifest: Manifest, directory: Path) -> None:
+    """Write the manifest; where that isn't possible, what ended the run is the news, not this."""
+    try:
+        manifest.write(directory)
+    except OSError as error:
+        announce(f"{directory}: the manifest can't be written ({error.strerror or error})")
 
 
 @contextmanager
@@ -99,68 +169,6 @@ def only_our_lines() -> Iterator[None]:
             note.setLevel(level)
 
 
-def free_directory(config: Config) -> Path:
-    """Where the run will lie. Raises ConfigError where it lies already, unless force=true."""
-    directory = run_directory(config)
-    # A start that was refused leaves a metrics.csv without figures.
-    holds_a_run = any(path.is_file() and path.stat().st_size > len(MetricsCsv.HEADER) for path in directory.rglob("*"))
-    if holds_a_run and not config.force:
-        raise ConfigError(f"{directory} holds this run already: add force=true to train it again from the start")
-    return directory
-
-
-def empty(directory: Path) -> None:
-    """Make the run's directory; what an earlier run left there is deleted."""
-    if directory.exists():
-        shutil.rmtree(directory)
-    (directory / "checkpoints").mkdir(parents=True)
-
-
-def prepare_device(config: Config) -> str:
-    """The accelerator's name, after the number of threads was set."""
-    if config.trainer.threads is not None:
-        torch.set_num_threads(config.trainer.threads)
-    wanted = config.trainer.accelerator
-    device = ("gpu" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
-    if device == "gpu" and not torch.cuda.is_available():
-        raise ConfigError("trainer.accelerator=gpu, but no GPU is visible: write trainer.accelerator=cpu or auto")
-    if device == "cpu" and config.trainer.precision == "fp16":
-        raise ConfigError("trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32")
-    devices = config.trainer.devices
-    if devices != 1 and not (devices == "auto" and (device == "cpu" or torch.cuda.device_count() == 1)):
-        raise ConfigError(f"trainer.devices={devices}: training runs on one device so far: write trainer.devices=1")
-    return device
-
-
-def data_module(config: Config, cell: Cell, device: str) -> RotDataModule:
-    """The stream and the problem sets that the configuration describes."""
-    data, recipe = config.data, config.recipe
-    options = DataOptions(
-        batch_size=recipe.batch_size, accumulation=recipe.accumulation, steps=recipe.max_steps, seed=config.seed,
-        workers=workers_for(data.workers, device == "gpu"), tokens_per_pass=data.tokens_per_pass,
-        group_overhead=config.architecture.group_overhead, test_problems=data.test_problems, test_seed=data.test_seed,
-        probe_problems=config.evaluation.probe_problems, holdout=data.holdout, overfit=data.overfit,
-    )  # fmt: skip
-    try:
-        module = RotDataModule(cell, options)
-        module.stream(rank=0, ranks=1)[0]  # raises where hardly any context may be trained on
-        return module
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-
-
-def fresh_backbone(config: Config, cell: Cell) -> Backbone:
-    """The backbone with the weights that the seed gives, its embeddings scaled as the recipe says."""
-    torch.manual_seed(config.seed)
-    try:
-        backbone = backbone_of(config, cell)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-    with torch.no_grad():
-        backbone.embedding.weight.mul_(config.recipe.embedding_scale)
-    return backbone
-
-
 def announce_start(config: Config, directory: Path, data: RotDataModule, backbone: Backbone) -> None:
     """The lines that every run begins with."""
     test = data.test_problems
@@ -171,48 +179,8 @@ def announce_start(config: Config, directory: Path, data: RotDataModule, backbon
     if config.data.holdout:
         known = "none of them is trained on"
     announce(f"test problems: {len(test):,}{whole} (hash {test.content_hash}); {known}")
-
-
-def evaluator(config: Config, cell: Cell, problems: ProblemSet) -> Evaluator:
-    """An evaluator of a problem set as configured."""
-    return Evaluator(cell, problems, config.evaluation.tokens_per_batch, config.evaluation.wrong_samples)
-
-
-def callbacks(config: Config, evaluation: Evaluation, probe: Probe) -> list[L.Callback]:
-    """The callbacks in the order that they are called."""
-    schedule = Schedule(config.evaluation.every_n_steps, config.evaluation.probe_every_n_steps)
-    batch_size, recorder = config.recipe.batch_size, Recorder(config.trainer.log_every_n_steps)
-    return [
-        recorder,
-        Progress(config.trainer.progress, schedule),
-        probe,
-        evaluation,
-        Estimate(
-            schedule,
-            lambda seconds: judging_seconds(evaluation.evaluator.expected_contexts(), seconds, batch_size),
-            lambda seconds: judging_seconds(probe.evaluator.expected_contexts(), seconds, batch_size),
-        ),
-        Clock(recorder),
-    ]
-
-
-class Saver:
-    """Keeps the best and the last network of a run."""
-
-    def __init__(self, config: Config, directory: Path, backbone: Backbone) -> None:
-        self._config, self._folder, self._backbone = config, directory / "checkpoints", backbone
-        self._best = -1.0
-
-    def keep(self, step: int, report: Report) -> None:
-        """After an evaluation: the last network, and the best if it is better than any before."""
-        self.last(step)
-        if report.accuracy > self._best:
-            self._best = report.accuracy
-            save_checkpoint(self._folder / "best.ckpt", self._config, step, self._backbone)
-
-    def last(self, step: int) -> None:
-        """The network as it is at `step`."""
-        save_checkpoint(self._folder / "last.ckpt", self._config, step, self._backbone)
+    if data.first_step > 0:
+        announce(f"going on from step {data.first_step:,}")
 
 
 def announce_trace(backbone: Backbone, cell: Cell, problems: ProblemSet) -> None:
@@ -226,11 +194,7 @@ def announce_trace(backbone: Backbone, cell: Cell, problems: ProblemSet) -> None
         announce(f"  ... and {len(traced) - _MOST_TRACED:,} more contexts")
 
 
-def finished(outcome: Outcome) -> Outcome:
+def finished(manifest: Manifest, directory: Path) -> Outcome:
     """Say how it ended."""
-    if outcome.report is not None:
-        announce(
-            f"finished at step {outcome.step:,}: {outcome.report.problems_right:,} of {outcome.report.problems:,} "
-            f"test problems right ({outcome.report.accuracy:.4f})"
-        )
-    return outcome
+    announce(f"finished at {manifest.summary()}")
+    return Outcome(directory, manifest)

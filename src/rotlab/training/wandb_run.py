@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,8 +37,10 @@ class WandbRun(QuietLogger):
     whole process, turns nested configuration into text, lets errors of W&B through, and never finishes a run.
     """
 
-    def __init__(self, run: wandb.Run) -> None:
+    def __init__(self, run: wandb.Run, known: Collection[tuple[int, str]] = ()) -> None:
+        """known: steps and names of figures that the run has already, which are not sent again."""
         super().__init__()
+        self._known = known
         self._run: wandb.Run | None = run
         self._id = run.id
         self._files = Path(run.dir).parent
@@ -54,12 +56,14 @@ class WandbRun(QuietLogger):
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         assert step is not None, "metrics are logged with their optimizer step"
-        self._log({**metrics, "step": step})
+        fresh = {name: value for name, value in metrics.items() if (step, name) not in self._known}
+        if fresh:
+            self._log({**fresh, "step": step})
 
     def log_samples(self, samples: Sequence[dict[str, Any]], step: int) -> None:
         import wandb
 
-        if not samples or not self._tables:
+        if not samples or not self._tables or (step, "eval/problem") in self._known:
             return
         columns: list[str | int] = list(samples[0])
         rows = [list(sample.values()) for sample in samples]

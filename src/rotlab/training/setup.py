@@ -1,0 +1,91 @@
+"""What a run is made of, from its configuration: device, data, network, evaluators, callbacks."""
+
+from __future__ import annotations
+
+import lightning as L
+import torch
+
+from rotlab.config import Config, ConfigError
+from rotlab.data.cell import Cell
+from rotlab.data.module import DataOptions, RotDataModule, workers_for
+from rotlab.data.test_set import ProblemSet
+from rotlab.evaluation import Evaluator
+from rotlab.models import Backbone
+from rotlab.training.callbacks import Clock, Evaluation, Probe, Recorder
+from rotlab.training.checkpoint import backbone_of
+from rotlab.training.estimate import Estimate, Schedule, judging_seconds
+from rotlab.training.progress import Progress
+
+
+def prepare_device(config: Config) -> str:
+    """The accelerator's name, after the number of threads was set."""
+    if config.trainer.threads is not None:
+        torch.set_num_threads(config.trainer.threads)
+    wanted = config.trainer.accelerator
+    device = ("gpu" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
+    if device == "gpu" and not torch.cuda.is_available():
+        raise ConfigError("trainer.accelerator=gpu, but no GPU is visible: write trainer.accelerator=cpu or auto")
+    if device == "cpu" and config.trainer.precision == "fp16":
+        raise ConfigError("trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32")
+    devices = config.trainer.devices
+    if devices != 1 and not (devices == "auto" and (device == "cpu" or torch.cuda.device_count() == 1)):
+        raise ConfigError(f"trainer.devices={devices}: training runs on one device so far: write trainer.devices=1")
+    return device
+
+
+def data_module(config: Config, cell: Cell, device: str) -> RotDataModule:
+    """The stream and the problem sets that the configuration describes."""
+    data, recipe = config.data, config.recipe
+    options = DataOptions(
+        batch_size=recipe.batch_size, accumulation=recipe.accumulation, steps=recipe.max_steps, seed=config.seed,
+        workers=workers_for(data.workers, device == "gpu"), tokens_per_pass=data.tokens_per_pass,
+        group_overhead=config.architecture.group_overhead, test_problems=data.test_problems, test_seed=data.test_seed,
+        probe_problems=config.evaluation.probe_problems, holdout=data.holdout, overfit=data.overfit,
+    )  # fmt: skip
+    try:
+        module = RotDataModule(cell, options)
+        module.stream(rank=0, ranks=1)[0]  # raises where hardly any context may be trained on
+        return module
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+def fresh_backbone(config: Config, cell: Cell) -> Backbone:
+    """The backbone with the weights that the seed gives, its embeddings scaled as the recipe says."""
+    torch.manual_seed(config.seed)
+    try:
+        backbone = backbone_of(config, cell)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    with torch.no_grad():
+        backbone.embedding.weight.mul_(config.recipe.embedding_scale)
+    return backbone
+
+
+def evaluator(config: Config, cell: Cell, problems: ProblemSet) -> Evaluator:
+    """An evaluator of a problem set as configured."""
+    return Evaluator(cell, problems, config.evaluation.tokens_per_batch, config.evaluation.wrong_samples)
+
+
+def callbacks(
+    config: Config, recorder: Recorder, probe: Probe, saver: L.Callback, evaluation: Evaluation
+) -> list[L.Callback]:
+    """The callbacks in the order that they are called.
+
+    The saver comes after what is logged of a step, which is then saved as logged, and before the evaluation.
+    """
+    schedule = Schedule(config.evaluation.every_n_steps, config.evaluation.probe_every_n_steps)
+    batch_size = config.recipe.batch_size
+    return [
+        recorder,
+        Progress(config.trainer.progress, schedule),
+        probe,
+        saver,
+        evaluation,
+        Estimate(
+            schedule,
+            lambda seconds: judging_seconds(evaluation.evaluator.expected_contexts(), seconds, batch_size),
+            lambda seconds: judging_seconds(probe.evaluator.expected_contexts(), seconds, batch_size),
+        ),
+        Clock(recorder),
+    ]

@@ -27,7 +27,9 @@ def test_symbols_are_those_of_the_paper() -> None:
     words = "GO STOP THINK TAIL PAD R VS GT LT EQ EQUAL TRUE FALSE LCS LPS KNAPSACK MCM ACC SORT MERGE SEP"
     signs = "+ - * ÷ = , ; & @ $ × ( ) |"
     assert len(set(SYMBOLS)) == len(SYMBOLS)
-    assert set(SYMBOLS) == {*"0123456789", *words.split(), *signs.split()}
+    known = {*"0123456789", *words.split(), *signs.split()}
+    # What a task of one's own adds stands behind.
+    assert set(SYMBOLS[: len(known)]) == known
 
 
 @given(st.lists(st.integers(0, len(SYMBOLS) - 1)))
@@ -62,13 +64,18 @@ def test_notation_is_the_paper_s() -> None:
 
 @pytest.mark.parametrize(
     ("text", "word"),
-    [("3 plus 4", "plus"), ("34^5", "^5"), ("GO 1 go 2", "go"), ("STOPPED", "PED"), ("1.5", ".5"), ("½", "½")],
+    [("3 plus 4", "plus"), ("34^5", "^5"), ("STOPPED", "PED"), ("1.5", ".5"), ("½", "½")],
 )
 def test_an_unknown_symbol_is_named_with_the_known_ones(text: str, word: str) -> None:
     with pytest.raises(ValueError, match="is not a symbol") as caught:
         encode(text)
     assert str(caught.value).startswith(f"{word!r} is not a symbol; the symbols are 0 1 2")
     assert "\n" not in str(caught.value)
+
+
+def test_a_symbol_in_small_letters_is_told_in_large_ones() -> None:
+    with pytest.raises(ValueError, match=r"^'go' is not a symbol; did you mean GO\?$"):
+        encode("GO 1 go 2")
 
 
 def test_every_task_has_the_table_s_vocabulary() -> None:

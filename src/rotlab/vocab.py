@@ -22,6 +22,7 @@ SYMBOLS: tuple[str, ...] = (
     *("LCS", ";", "LPS", "KNAPSACK", "&", "@", "$"),
     *("MCM", "×", "(", ")", "|", "ACC"),
     *("SORT", "MERGE", "SEP"),
+    # A new task's words go here, at the end: the order is that of the ids.
 )  # fmt: skip
 
 ID: dict[str, int] = {symbol: i for i, symbol in enumerate(SYMBOLS)}
@@ -46,7 +47,8 @@ def encode(text: str) -> Tokens:
         piece = _PIECES.match(text, at)
         if piece is None:
             word = text[at:].split()[0]
-            raise ValueError(f"{word!r} is not a symbol; the symbols are {' '.join(SYMBOLS)}")
+            meant = f"; did you mean {word.upper()}?" if word.upper() in ID else ""
+            raise ValueError(f"{word!r} is not a symbol{meant or '; the symbols are ' + ' '.join(SYMBOLS)}")
         tokens.append(ID[_SPELLINGS.get(piece.group(), piece.group())])
         at = piece.end()
     return np.array(tokens, dtype=np.uint8)

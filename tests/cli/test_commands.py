@@ -10,7 +10,7 @@ import rotlab
 from rotlab.cli import COMMANDS, main
 from rotlab.contexts import unfold
 from rotlab.contexts.driver import sample_questions
-from rotlab.tasks import METHODS, SAMPLERS, TASKS, parse_question
+from rotlab.tasks import METHODS, SAMPLERS, TASKS, TYPES, parse_question
 from rotlab.vocab import notation
 from tests.package_copy import run_python
 
@@ -92,11 +92,13 @@ def test_list_has_a_line_for_everything(capsys: pytest.CaptureFixture[str]) -> N
             sections[next(reversed(sections))][name] = summary.strip()
         else:
             sections[line] = {}
-    assert list(sections) == ["tasks", "methods", "architectures", "recipes"]
+    assert list(sections) == ["tasks", "problem types", "methods", "architectures", "recipes"]
     assert list(sections["tasks"]) == list(TASKS)
     assert list(sections["methods"]) == list(METHODS)
     assert {"transformer", "lstm"} <= set(sections["architectures"])
     assert {"paper", "fast"} <= set(sections["recipes"])
+    types = sections.pop("problem types")
+    assert types == {one.name: one.example for one in TYPES}
     assert all(len(summary) > 20 for section in sections.values() for summary in section.values())
     assert "difficulty in matrices" in sections["tasks"]["mcm"]
     assert "log_uniform or uniform" in sections["tasks"]["add"]

@@ -167,4 +167,4 @@ def test_the_refusal_where_nothing_fits() -> None:
 
 def test_the_rule_s_numbers() -> None:
     assert CONTEXTS == 10_000
-    assert {row[1] for row in ROWS} == set(TASKS) - {"sort"}
+    assert {row[1] for row in ROWS} < set(TASKS)

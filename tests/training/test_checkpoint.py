@@ -24,9 +24,10 @@ def test_they_hold_plain_containers(finished: Outcome) -> None:
     assert content["config"]["task"] == {"name": "sort", "sampling": "log_uniform"}
     assert content["step"] == 8
     assert "THINK" in content["vocabulary"]
-    weights = content.pop("weights")
+    weights, training = content.pop("weights"), content.pop("training")
     assert {type(tensor) for tensor in weights.values()} == {torch.Tensor}
     assert json.loads(json.dumps(content)) == content
+    assert set(training) == {"optimizer", "scaler", "random", "figures", "evaluations", "wandb_id"}
 
 
 def test_a_file_or_a_directory_gives_the_network(finished: Outcome) -> None:
@@ -44,14 +45,15 @@ def test_a_file_or_a_directory_gives_the_network(finished: Outcome) -> None:
         (lambda path: path.write_bytes(path.read_bytes()[:1000]), "can't be read as a checkpoint"),
         (lambda path: path.write_text("weights"), "can't be read as a checkpoint"),
         (lambda path: path.unlink(), "no checkpoint at"),
-        (lambda path: torch.save({"state_dict": {}, "global_step": 3}, path), "is no checkpoint of format 1"),
-        (lambda path: torch.save([1, 2], path), "is no checkpoint of format 1"),
-        (lambda path: torch.save({"format": 1}, path), "can't be used by this version"),
+        (lambda path: torch.save({"state_dict": {}, "global_step": 3}, path), "is no checkpoint of rotlab"),
+        (lambda path: torch.save([1, 2], path), "is no checkpoint of rotlab"),
+        (lambda path: torch.save({"format": 1}, path), "is of format 1; this version reads format 2"),
+        (lambda path: torch.save({"format": 2}, path), "can't be used by this version"),
         (lambda path: changed(path, vocabulary=["PAD", "GO"]), "another vocabulary: PAD GO"),
         (lambda path: changed(path, weights={"x": torch.ones(1)}), "can't be used by this version"),
         (lambda path: changed(path, config={}), "can't be used by this version"),
     ],
-    ids=["cut", "text", "missing", "foreign", "list", "empty", "vocabulary", "weights", "configuration"],
+    ids=["cut", "text", "missing", "foreign", "list", "old", "empty", "vocabulary", "weights", "configuration"],
 )
 def test_another_file_is_refused_in_one_line(
     finished: Outcome, tmp_path: Path, capsys: pytest.CaptureFixture[str],

@@ -65,7 +65,7 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     groups = [line for line in lines if not line.startswith(" ")]
-    assert groups == ["tasks", "methods", "architectures", "recipes"]
+    assert groups == ["tasks", "problem types", "methods", "architectures", "recipes"]
     named = {name: text for name, _, text in (line.strip().partition(" ") for line in lines if line.startswith(" "))}
     assert set(named) >= {*TASKS, "wt", "cot", "rot", "transformer", "lstm", "paper", "fast"}
     assert all(text.strip() for text in named.values())

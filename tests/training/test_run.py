@@ -24,8 +24,8 @@ from tests.training.configs import series, tiny_config
 
 def test_a_run_leaves_its_files(finished: Outcome) -> None:
     files = {path.relative_to(finished.directory).as_posix() for path in finished.directory.rglob("*")}
-    checkpoints = {"checkpoints", "checkpoints/best.ckpt", "checkpoints/last.ckpt"}
-    assert files == {*checkpoints, "metrics.csv", "wrong_samples.jsonl"}
+    checkpoints = {"checkpoints", *(f"checkpoints/{which}.ckpt" for which in ("last", "earlier", "best"))}
+    assert files == {*checkpoints, ".lock", "manifest.json", "metrics.csv", "wrong_samples.jsonl"}
     samples = [json.loads(line) for line in (finished.directory / "wrong_samples.jsonl").read_text().splitlines()]
     assert {sample["step"] for sample in samples} == {3, 6, 8}
     assert set(samples[0]) == {"step", "type", "question", "expected", "got", "position", "context"}
@@ -146,12 +146,11 @@ def test_accumulation_changes_nothing_but_rounding(tmp_path: Path) -> None:
 
 
 class TestRefusals:
-    def test_a_directory_that_holds_the_run(self, tmp_path: Path) -> None:
+    def test_a_finished_run_is_left_alone(self, tmp_path: Path) -> None:
         config = tiny_config(tmp_path)
         outcome = run(config)
         before = {path: path.read_bytes() for path in outcome.directory.rglob("*") if path.is_file()}
-        with pytest.raises(ConfigError, match=r"holds this run already: add force=true"):
-            run(config)
+        assert run(config).manifest == outcome.manifest
         assert before == {path: path.read_bytes() for path in outcome.directory.rglob("*") if path.is_file()}
         (outcome.directory / "old").touch()
         assert run(tiny_config(tmp_path, "force=true")).directory == outcome.directory
@@ -176,12 +175,13 @@ class TestRefusals:
             with pytest.raises(ConfigError, match=says):
                 run(config)
         written = [path for path in run_directory(config).rglob("*") if path.is_file()]
-        assert [path.name for path in written] in ([], ["metrics.csv"])
+        assert written == []
 
     def test_a_refused_command_keeps_the_earlier_run(self, tmp_path: Path) -> None:
         outcome = run(tiny_config(tmp_path))
-        with pytest.raises(ConfigError, match=r"trainer\.devices=1"):
-            run(tiny_config(tmp_path, "trainer.devices=2", "force=true"))
+        for impossible in (["trainer.devices=2"], ["logger.wandb.enabled=true", "logger.wandb.mode=online"]):
+            with pytest.raises(ConfigError):
+                run(tiny_config(tmp_path, "force=true", *impossible))
         assert load_checkpoint(outcome.directory).step == 6
 
 

@@ -67,5 +67,7 @@ def announce(report: Report, problems: ProblemSet, what: str) -> None:
     print(f"{what}: {len(problems):,} problems, hash {problems.content_hash}")
     for name, figure in report.metrics().items():
         print(f"{name:<28} {figure:,.0f}" if figure == int(figure) and figure > 1 else f"{name:<28} {figure:.4f}")
+    if report.wrong_samples:
+        print("the first wrong contexts, the mistake as [written|right]:")
     for sample in report.wrong_samples[:5]:
         print(f"wrong: {sample.context}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rotlab.config import conf_dir
-from rotlab.tasks import METHODS, TASKS
+from rotlab.tasks import METHODS, TASKS, TYPES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,11 +13,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every task, method, architecture and recipe with a line each."""
+    """Print every task, problem type, method, architecture and recipe with a line each."""
     print("tasks")
     for task in TASKS.values():
         samplings = f"; sampling {' or '.join(task.samplings)}" if len(task.samplings) > 1 else ""
         print(f"  {task.name:<12} {task.summary}; difficulty in {task.unit}{samplings}")
+    print("problem types")
+    for one in TYPES:
+        print(f"  {one.name:<12} {one.example}")
     print("methods")
     for name, summary in METHODS.items():
         print(f"  {name:<12} {summary}")

@@ -146,7 +146,7 @@ def parse_question(text: str) -> tuple[Tokens, ProblemType]:
     if kind < 0:
         examples = ", ".join(TYPES[KIND[name]].example for name in TASKS)
         raise ValueError(f"{text!r} is no question; questions look like {examples}")
-    TYPES[kind].validate("".join(symbols))
+    TYPES[kind].validate("".join(symbols), text)
     return tokens, TYPES[kind]
 
 

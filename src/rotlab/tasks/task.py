@@ -46,14 +46,14 @@ class ProblemType:
     plain: bool = False
     check: Callable[..., str | None] = field(default=lambda *groups: None)
 
-    def validate(self, text: str) -> None:
-        """Raise ValueError unless `text`, without GO, `=` and blanks, is a question of this type."""
+    def validate(self, text: str, shown: str) -> None:
+        """Raise ValueError, naming what was `shown`, unless `text`, without GO, `=` and blanks, is such a question."""
         match = re.fullmatch(self.pattern, text)
         if match is None:
-            raise ValueError(f"{text!r} is no {self.name} question; write one like {self.example!r}")
+            raise ValueError(f"{shown!r} is no {self.name} question; write one like {self.example!r}")
         fault = self.check(*match.groups())
         if fault:
-            raise ValueError(f"{text!r} is no {self.name} question: {fault}")
+            raise ValueError(f"{shown!r} is no {self.name} question: {fault}")
 
 
 @dataclass(frozen=True)

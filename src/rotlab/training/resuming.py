@@ -47,6 +47,7 @@ def standing(config: Config, directory: Path) -> tuple[Manifest, dict[str, Any] 
     if earlier is not None:
         manifest.evaluations, manifest.wandb_id = earlier.evaluations, earlier.wandb_id
         manifest.sessions = earlier.sessions
+        manifest.status, manifest.reason = earlier.status, earlier.reason
     elif content is not None:
         manifest.evaluations, manifest.wandb_id = content["training"]["evaluations"], content["training"]["wandb_id"]
     manifest.step = 0 if content is None else content["step"]

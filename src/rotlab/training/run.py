@@ -29,6 +29,7 @@ from rotlab.training.quiet_logger import announce
 from rotlab.training.resuming import Resume, emptied, give_weights, standing
 from rotlab.training.saver import Saver
 from rotlab.training.setup import callbacks, data_module, evaluator, fresh_backbone, prepare_device
+from rotlab.training.wandb_run import require_key
 
 _PRECISION = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
 
@@ -64,6 +65,7 @@ def run(config: Config) -> Outcome:
         device = prepare_device(config)
         data = data_module(config, cell, device)
         backbone = fresh_backbone(config, cell)
+        require_key(config)
         directory = run_directory(config)
         with locked(directory):
             if config.force:
@@ -77,6 +79,9 @@ def continued(
     """Go on from what the directory holds, which may be nothing, to the end."""
     manifest, checkpoint = standing(config, directory)
     if manifest.is_complete(config):
+        if manifest.status != FINISHED:  # it was killed after its last evaluation
+            manifest.status, manifest.reason = FINISHED, None
+            manifest.write(directory)
         return finished(manifest, directory)
     if checkpoint is not None:
         give_weights(backbone, data.cell, checkpoint, directory)
@@ -187,7 +192,10 @@ def announce_trace(backbone: Backbone, cell: Cell, problems: ProblemSet) -> None
     """The contexts of the first test problem, and whether the trained network writes each of them."""
     device = next(backbone.parameters()).device
     traced = trace(backbone.eval(), cell, problems.tokens[: problems.offsets[1]], device)
-    announce(f"test problem {problems.question(0)} as the network writes it, each context teacher-forced:")
+    announce(
+        f"test problem {problems.question(0)} as the network writes it, each context teacher-forced, a mistake as "
+        "[written|right]:"
+    )
     for context in traced[:_MOST_TRACED]:
         announce(f"  {context}")
     if len(traced) > _MOST_TRACED:

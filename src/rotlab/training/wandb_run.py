@@ -94,6 +94,12 @@ class WandbRun(QuietLogger):
             announce(f"W&B: stopped logging ({_one_line(error)}); what came before is in {self._files}")
 
 
+def require_key(config: Config) -> None:
+    """Raise ConfigError where logger.wandb.mode=online and there is no key."""
+    if config.logger.wandb.enabled and config.logger.wandb.mode == "online":
+        _wandb_mode("online")
+
+
 def start_wandb(config: Config, run_dir: Path, wandb_id: str | None) -> wandb.Run | None:
     """Start a W&B run, offline where online isn't possible; None where W&B is disabled or broken.
 

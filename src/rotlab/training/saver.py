@@ -65,7 +65,7 @@ class Saver(L.Callback):
 
     @contextmanager
     def saving(self, trainer: L.Trainer, module: RotModule) -> Iterator[None]:
-        """Around a fit: what stops it between two steps, like a killed loader process, costs no step."""
+        """Around a fit: what stops it between two steps costs no step."""
         try:
             yield
         except Exception as error:
@@ -73,11 +73,11 @@ class Saver(L.Callback):
                 self._whole = False
                 self.save(trainer, module)
                 self._interruption.check()
-                if "DataLoader worker" in str(error):
-                    raise RunFailed(
-                        f"a process that prepares batches ended ({' '.join(str(error).split())}); the same command "
-                        f"goes on from step {self._saved:,}; less memory is taken by a smaller data.workers"
-                    ) from error
+            if "DataLoader worker" in str(error):
+                raise RunFailed(
+                    f"a process that prepares batches ended ({' '.join(str(error).split())}); the same command goes on "
+                    f"from step {self._manifest.step:,}; less memory is taken by a smaller data.workers"
+                ) from error
             raise
 
     def keep_best(self, module: L.LightningModule, step: int, report: Report) -> None:

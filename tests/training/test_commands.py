@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rotlab.cli import main
+from rotlab.config import run_directory
 from rotlab.tasks import TASKS
-from rotlab.training.run import Outcome
-from tests.training.configs import series, tiny_overrides
+from rotlab.training.checkpoint import checkpoint_path
+from rotlab.training.module import RotModule
+from rotlab.training.run import Outcome, run
+from tests.training.configs import series, tiny_config, tiny_overrides
 from tests.wandb_reader import read_runs
 
 ROOT = Path(__file__).parents[2]
@@ -71,18 +76,29 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(text.strip() for text in named.values())
 
 
-def test_a_sweep_is_two_runs_in_every_respect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    overrides = tiny_overrides(tmp_path, "task=add,sort", "logger.wandb.enabled=true", "logger.wandb.group=both")
-    assert main(["train", "--multirun", *overrides]) == 0
-    text = capsys.readouterr().out
-    assert text.count("W&B: offline (no key)") == text.count("finished at step 6") == 2
-    directories = sorted(path for path in tmp_path.iterdir() if path.name != ".sweep")
-    runs = sorted(read_runs(tmp_path), key=lambda one: one.name)
-    assert [one.name for one in runs] == [path.name for path in directories]
-    assert [path.name.partition("-s0-")[0] for path in directories] == [
-        "add-4-rot-transformer", "sort-4-rot-transformer",
+def test_a_sweep_is_three_runs_in_every_respect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two of which end well; the third diverges at once. What is finished isn't trained again."""
+    wandb = ("logger.wandb.enabled=true", "logger.wandb.group=both")
+    assert main(["train", "--multirun", *tiny_overrides(tmp_path, "task=add,sort", *wandb)]) == 0
+    rates = "recipe.learning_rate=1e-3,1e30"
+    assert main(["train", "--multirun", *tiny_overrides(tmp_path, "task=add", rates, *wandb)]) == 1
+    text, errors = capsys.readouterr()
+    assert text.count("W&B: offline (no key)") == 3
+    assert text.count("finished at step 6") == 2
+    assert text.count("is finished already, at step 6") == 1
+    assert errors.count("the loss is nan at step 2: the training has diverged") == 1
+    directories = {path.name: path for path in tmp_path.iterdir() if path.name != ".sweep"}
+    runs = {one.name: one for one in read_runs(tmp_path)}
+    assert set(runs) == set(directories)
+    assert sorted(name.partition("-s0-")[0] for name in runs) == [
+        "add-4-rot-transformer", "add-4-rot-transformer", "sort-4-rot-transformer",
     ]  # fmt: skip
-    for one, directory, task in zip(runs, directories, ("add", "sort"), strict=True):
+    [failed] = [one for one in runs.values() if one.exit_code != 0]
+    assert failed.config["recipe"]["learning_rate"] == 1e30
+    assert json.loads((directories[failed.name] / "manifest.json").read_text())["status"] == "failed"
+    del runs[failed.name]
+    for one in runs.values():
+        directory, task = directories[one.name], one.name.partition("-")[0]
         assert directory in one.path.parents
         assert one.offline
         assert (one.exit_code, one.group, one.project) == (0, "both", "rotlab")
@@ -90,6 +106,32 @@ def test_a_sweep_is_two_runs_in_every_respect(tmp_path: Path, capsys: pytest.Cap
         assert dict(one.series("eval/problem")) == series(directory, "eval/problem")
         assert [step for step, _ in one.series("train/loss")] == [2, 4, 6]
         assert len(one.tables) == 2
+
+
+def test_a_run_that_goes_on_is_one_run_of_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tiny_config(tmp_path, "logger.wandb.enabled=true", "trainer.save_every_n_steps=1")
+    ended, kill = RotModule.on_before_optimizer_step, [signal.SIGTERM]
+
+    def struck(self: RotModule, optimizer: Any) -> None:
+        if self.trainer.global_step == 4 and kill:
+            os.kill(os.getpid(), kill.pop())
+        ended(self, optimizer)
+
+    monkeypatch.setattr(RotModule, "on_before_optimizer_step", struck)
+    with pytest.raises(SystemExit) as caught:
+        run(config)
+    assert caught.value.code == 143
+    # Rows of a step that is trained again: as if the process had been killed before it could save more.
+    directory = run_directory(config)
+    os.replace(checkpoint_path(directory, "earlier"), checkpoint_path(directory, "last"))
+    outcome = run(config)
+    first, second = read_runs(tmp_path)
+    assert first.id == second.id == outcome.manifest.wandb_id
+    assert (first.exit_code, second.exit_code) == (1, 0)
+    for name in ("train/loss", "eval/problem", "probe/problem"):
+        both = first.series(name) + second.series(name)
+        assert dict(both) == series(directory, name)
+        assert len(both) == len(dict(both))
 
 
 def train(*overrides: str) -> subprocess.CompletedProcess[str]:

@@ -282,3 +282,23 @@ def test_a_run_without_metrics_csv_can_be_resumed(tmp_path: Path) -> None:
     assert run(config).manifest.status == "finished"
     assert not (directory / "metrics.csv").exists()
     assert loggers.build_loggers(config, directory) == []
+
+
+@pytest.mark.slow
+def test_memory_is_flat(tmp_path: Path) -> None:
+    """Over 5,000 steps and 20 evaluations a run grows by less than a twentieth; the slope is printed."""
+    config = tiny_config(
+        tmp_path, "recipe.max_steps=5000", "evaluation.every_n_steps=250", "data.test_problems=200",
+        "trainer.log_every_n_steps=50", "evaluation.probe_every_n_steps=100", "trainer.save_every_n_steps=100",
+        "trainer.progress=off",
+    )  # fmt: skip
+    output = tmp_path / "log"
+    assert session(config, output) == 0, text_of(output)
+    held = series(run_directory(config), "memory/process_mib")
+    late = {step: mib for step, mib in held.items() if step > 500}
+    middle = sum(late) / len(late)
+    slope = sum((step - middle) * mib for step, mib in late.items()) / sum((step - middle) ** 2 for step in late)
+    first, last = late[550], held[5000]
+    print(f"memory: {first:.0f} MiB at step 550, {last:.0f} MiB at step 5,000, {slope * 1024:.2f} KiB a step")
+    assert last < first * 1.05
+    assert len(series(run_directory(config), "eval/problem")) == 20

@@ -110,7 +110,7 @@ def straight_13(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return to_the_end(tiny_config(folder, *FEW), folder / "log")
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 10))])
 def test_ten_rounds_of_killing(tmp_path: Path, seed: int, straight_300: dict[str, Any]) -> None:
     draw, config, output = random.Random(seed), tiny_config(tmp_path, *MANY), tmp_path / "log"
     most = {"data": 150, "step": 150, "after": 150, "evaluation": 8, "checkpoint": 20}

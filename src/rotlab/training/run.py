@@ -135,7 +135,8 @@ def noted(manifest: Manifest, directory: Path) -> Iterator[None]:
     except (Interrupted, KeyboardInterrupt) as stop:
         name = stop.name if isinstance(stop, Interrupted) else "SIGINT"
         manifest.status, manifest.reason = INTERRUPTED, name
-        announce(f"interrupted by {name} at step {manifest.step:,}: the same command goes on from there")
+        again = "the same command without force=true" if manifest.config["force"] else "the same command"
+        announce(f"interrupted by {name} at step {manifest.step:,}: {again} goes on from there")
         raise
     except BaseException as error:
         manifest.status, manifest.reason = FAILED, " ".join(f"{type(error).__name__}: {error}".split())

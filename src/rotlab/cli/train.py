@@ -22,6 +22,6 @@ def train(config: Config) -> None:
     from rotlab.data.cell import require_cell_fits
 
     require_cell_fits(config)
-    from rotlab.training.run import run  # not earlier: torch takes seconds, and what can't be trained fails before
+    from rotlab.training import launch  # not earlier: torch takes seconds, and what can't be trained fails before
 
-    run(config)
+    launch.train(config)

@@ -28,12 +28,15 @@ from rotlab.contexts.verdicts import (
 )  # fmt: skip
 from rotlab.data.batches import Group, grouped
 from rotlab.data.cell import Cell
+from rotlab.data.ranks import Ranks
 from rotlab.data.test_set import ProblemSet
 from rotlab.evaluation.report import Report, TypeCounts, WrongSample
 from rotlab.tasks import TYPES
 from rotlab.vocab import PAD, notation
 
 Network = Callable[[Tensor], Tensor]
+# A mistake with its context's length and row.
+Sample = tuple[int, int, WrongSample]
 
 # A shard ends after the problem that takes it over this many unique contexts: some 20 MB of arena.
 _ROWS_PER_SHARD = 65_536
@@ -44,14 +47,17 @@ class Evaluator:
     """Judges a network on a problem set (App. K).
 
     A network takes tokens_BT (int64 ids of the cell's vocabulary, PAD on the right) and gives logits_BTV. Contexts
-    over the cell's limit are counted wrong. tokens_per_batch bounds a batch, padding included.
+    over the cell's limit are counted wrong. tokens_per_batch bounds a batch, padding included. Several ranks judge a
+    share each, and all of them report the whole.
     """
 
     def __init__(
-        self, cell: Cell, problems: ProblemSet, tokens_per_batch: int = 32_768, wrong_samples: int = 50
-    ) -> None:
+        self, cell: Cell, problems: ProblemSet, tokens_per_batch: int = 32_768, wrong_samples: int = 50,
+        ranks: Ranks = Ranks(),  # noqa: B008
+    ) -> None:  # fmt: skip
         self.cell, self.problems = cell, problems
         self.tokens_per_batch, self.most_samples = tokens_per_batch, wrong_samples
+        self._ranks = ranks
         self._method, self._vocabulary = METHOD_NUMBER[cell.method], cell.vocabulary
 
     @torch.no_grad()
@@ -102,34 +108,47 @@ class Evaluator:
     def _judge_rows(
         self, network: Network, device: torch.device | None, memo: Memo, rows_R: NDArray[np.int64], report: Report
     ) -> NDArray[np.uint8]:
-        """The verdict of each row, judged now; counts all of them in the report."""
+        """The verdict of each row, judged now, its share by each rank; counts all of them in the report."""
         verdict_R = np.full(len(rows_R), WRONG, np.uint8)
         lengths_R = lengths_of(memo, rows_R, self._method)
         fitting_F = np.flatnonzero(lengths_R <= self.cell.context_limit)
-        if len(fitting_F) > 0:
-            batch = render_rows(memo, rows_R[fitting_F], lengths_R[fitting_F], self._method)
+        mine_F = self._ranks.share(fitting_F[np.argsort(lengths_R[fitting_F], kind="stable")])
+        samples: list[Sample] = []
+        if len(mine_F) > 0:
+            batch = render_rows(memo, rows_R[mine_F], lengths_R[mine_F], self._method)
             for group in grouped(batch, self._vocabulary, _GROUP_OVERHEAD, self.tokens_per_batch):
                 right_B, predicted_BT = judge_group(network, group, device)
-                chosen_B = fitting_F[group.chosen_B]
-                verdict_R[chosen_B[right_B]] = RIGHT
-                self._keep_samples(memo, rows_R, fitting_F, group, batch, right_B, predicted_BT, report)
-            report.tokens += int(batch.offsets[-1])
+                verdict_R[mine_F[group.chosen_B[right_B]]] = RIGHT
+                wanted = self.most_samples - len(report.wrong_samples) - len(samples)
+                samples += self._samples(memo, rows_R[mine_F], group, batch, right_B, predicted_BT, wanted)
+        verdict_R = self._ranks.highest(verdict_R, device)
+        self._keep(samples, report)
         report.contexts += len(rows_R)
         report.contexts_right += int((verdict_R == RIGHT).sum())
         report.overlong += len(rows_R) - len(fitting_F)
+        report.tokens += int(lengths_R[fitting_F].sum())
         return verdict_R
 
-    def _keep_samples(
-        self, memo: Memo, rows_R: NDArray[np.int64], fitting_F: NDArray[np.int64], group: Group, batch: Batch,
-        right_B: NDArray[np.bool_], predicted_BT: Tensor, report: Report,
-    ) -> None:  # fmt: skip
-        for b in np.flatnonzero(~right_B)[: self.most_samples - len(report.wrong_samples)]:
+    def _samples(
+        self, memo: Memo, rows_N: NDArray[np.int64], group: Group, batch: Batch, right_B: NDArray[np.bool_],
+        predicted_BT: Tensor, wanted: int,
+    ) -> list[Sample]:  # fmt: skip
+        """The first `wanted` mistakes of a group, each with its context's length and row."""
+        samples: list[Sample] = []
+        for b in np.flatnonzero(~right_B)[:wanted]:
             context = group.chosen_B[b]
             lo, hi = batch.offsets[context], batch.offsets[context + 1]
             predicted_T = self._vocabulary.full_V[predicted_BT[b].cpu().numpy()]
-            row = int(rows_R[fitting_F[context]])
+            row = int(rows_N[context])
             sample = wrong_sample(memo, row, batch.tokens[lo:hi], batch.segments[lo:hi], predicted_T)
-            report.wrong_samples.append(sample)
+            samples.append((int(hi - lo), row, sample))
+        return samples
+
+    def _keep(self, samples: list[Sample], report: Report) -> None:
+        """Of all ranks' mistakes those that a single one would have kept: the first of the shortest contexts."""
+        if len(report.wrong_samples) < self.most_samples:
+            found = sorted(self._ranks.gathered(samples), key=lambda one: one[:2])
+            report.wrong_samples += [sample for _, _, sample in found][: self.most_samples - len(report.wrong_samples)]
 
 
 def _count_types(

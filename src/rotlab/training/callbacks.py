@@ -15,7 +15,7 @@ from rotlab.evaluation import Evaluator, Report
 from rotlab.training.interruption import Interruption
 from rotlab.training.loggers import log_wrong_samples
 from rotlab.training.memory import memory_figures
-from rotlab.training.module import RotModule
+from rotlab.training.module import COUNTED, RotModule
 from rotlab.training.quiet_logger import announce
 
 # A share of waiting from which the model is said to wait for data, and in how many log intervals in a row.
@@ -36,7 +36,7 @@ class Recorder(L.Callback):
         self._forget()
 
     def _forget(self) -> None:
-        self._sums = dict.fromkeys(("contexts", "tokens", "area", "overlong", "waited", "worked"), 0.0)
+        self._sums = dict.fromkeys((*COUNTED, "waited", "worked"), 0.0)
 
     def state(self) -> dict[str, float]:
         """What was counted since the last row, for a checkpoint."""
@@ -66,8 +66,9 @@ class Recorder(L.Callback):
         # Read before the clock: it waits for the device, whose work belongs to the steps.
         learnt = self._learnt(pl_module, step) if due else {}
         self._sums["worked"] += time.perf_counter() - self._step_since
-        for name in ("contexts", "tokens", "area", "overlong"):
-            self._sums[name] += getattr(batch, name)
+        assert isinstance(pl_module, RotModule)
+        for name, count in pl_module.counts.items():
+            self._sums[name] += count
         if due:
             self._log(trainer, learnt, step)
             self._tell_of_waiting()

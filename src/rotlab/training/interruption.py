@@ -67,6 +67,10 @@ class Interruption:
         if self._asked is not None:
             raise Interrupted(self._asked)
 
+    def end(self) -> None:
+        """Raise Interrupted; by a signal that came to a fellow process if none came here."""
+        raise Interrupted(self._asked or signal.SIGTERM)
+
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """Within it a signal doesn't wait: nothing can be torn here."""

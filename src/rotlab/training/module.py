@@ -9,10 +9,14 @@ from torch.nn.functional import cross_entropy
 from torchmetrics import MeanMetric
 
 from rotlab.config.schema import RecipeConfig
+from rotlab.data.ranks import Ranks
 from rotlab.data.stream import StepBatch
 from rotlab.models import Backbone
 from rotlab.training.schedule import build_optimizer, rate_factor
 from rotlab.vocab import Vocabulary
+
+# What is counted of a step's batch.
+COUNTED = ("contexts", "tokens", "area", "overlong")
 
 
 class RotModule(L.LightningModule):
@@ -23,14 +27,18 @@ class RotModule(L.LightningModule):
     counts optimizer steps, accumulation included, and a loader item is one of them.
     """
 
-    def __init__(self, backbone: Backbone, recipe: RecipeConfig) -> None:
+    def __init__(self, backbone: Backbone, recipe: RecipeConfig, ranks: Ranks = Ranks()) -> None:  # noqa: B008
         super().__init__()
+        self.ranks = ranks
         self.automatic_optimization = False
         self.backbone = backbone
         self.recipe = recipe
         # Not checked for NaN: that would wait for the device at each step, and hide a training that diverges.
-        self.loss = MeanMetric(nan_strategy="disable")
-        self.token_accuracy = MeanMetric(nan_strategy="disable")
+        # Not synchronised: what they are given is of all ranks already.
+        self.loss = MeanMetric(nan_strategy="disable", sync_on_compute=False)
+        self.token_accuracy = MeanMetric(nan_strategy="disable", sync_on_compute=False)
+        # Of the last step, all ranks together.
+        self.counts: dict[str, float] = {}
         # Of the last step, before it was clipped.
         self.gradient_norm = torch.zeros(())
 
@@ -46,25 +54,39 @@ class RotModule(L.LightningModule):
         return optimizer
 
     def training_step(self, batch: StepBatch, batch_idx: int) -> None:
-        """One optimizer step."""
+        """One optimizer step, with the gradient of the whole batch on every rank."""
         optimizer = self.optimizers()
         assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
         for group in optimizer.param_groups:
             group["lr"] = self.recipe.learning_rate * rate_factor(self.trainer.global_step, self.recipe)
         targets = sum(group.targets_BT.count_nonzero() for group in batch.groups)
         assert isinstance(targets, Tensor)
+        self.ranks.add(targets)
         optimizer.zero_grad()
-        loss, right = targets.new_zeros((), dtype=torch.float32), torch.zeros_like(targets)
+        sums_2 = targets.new_zeros(2, dtype=torch.float32)
         for groups in batch.passes:
             logits_NV = self.backbone.forward_groups([group.inputs_BT.long() for group in groups])
             targets_N = torch.cat([group.targets_BT.flatten() for group in groups]).long()
-            pass_loss, pass_right = summed_loss(logits_NV, targets_N)
-            self.manual_backward(pass_loss / targets)
-            loss += pass_loss.detach()
-            right += pass_right
+            loss, right = summed_loss(logits_NV, targets_N)
+            self.manual_backward(loss / targets)
+            sums_2 += torch.stack([loss.detach(), right])
+        self._add_up(sums_2, batch)
         optimizer.step()
-        self.loss.update(loss / targets, weight=targets)
-        self.token_accuracy.update(right / targets, weight=targets)
+        self.loss.update(sums_2[0] / targets, weight=targets)
+        self.token_accuracy.update(sums_2[1] / targets, weight=targets)
+
+    def _add_up(self, sums_2: Tensor, batch: StepBatch) -> None:
+        """Gradients, sums and counts of all ranks, in one exchange a step."""
+        counts = {name: float(getattr(batch, name)) for name in COUNTED}
+        if self.ranks.size > 1:
+            gradients = [one.grad for one in self.backbone.parameters() if one.grad is not None]
+            parts = [*(one.flatten() for one in gradients), sums_2, sums_2.new_tensor(list(counts.values()))]
+            together = self.ranks.add(torch.cat(parts)).split([part.numel() for part in parts])
+            for gradient, whole in zip(gradients, together, strict=False):
+                gradient.copy_(whole.view_as(gradient))
+            sums_2.copy_(together[-2])
+            counts = dict(zip(COUNTED, together[-1].tolist(), strict=True))
+        self.counts = counts
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Measure the gradient, and clip it where the recipe says so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 import lightning as L
 from lightning.pytorch.loggers import Logger
 
-from rotlab.config import Config, RunFailed, run_directory
+from rotlab.config import Config, ConfigError, RunFailed, run_directory
 from rotlab.data.cell import Cell, cell_of, require_cell_fits
 from rotlab.data.module import RotDataModule
+from rotlab.data.ranks import Ranks
 from rotlab.data.test_set import ProblemSet
 from rotlab.evaluation import trace
 from rotlab.models import Backbone, parameter_count
@@ -29,6 +30,7 @@ from rotlab.training.quiet_logger import announce
 from rotlab.training.resuming import Resume, emptied, give_weights, standing
 from rotlab.training.saver import Saver
 from rotlab.training.setup import callbacks, data_module, evaluator, fresh_backbone, prepare_device
+from rotlab.training.together import Together, own_ranks
 from rotlab.training.wandb_run import require_key
 
 _PRECISION = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
@@ -53,8 +55,26 @@ class Outcome:
     manifest: Manifest
 
 
+@dataclass(frozen=True)
+class Job:
+    """What stays the same while a run is worked on. data and backbone are ready before anything is written."""
+
+    config: Config
+    directory: Path
+    device: str
+    ranks: Ranks
+    data: RotDataModule
+    backbone: Backbone
+    interruption: Interruption
+
+    def write(self, manifest: Manifest) -> None:
+        """Replace the directory's manifest."""
+        if self.ranks.first:
+            manifest.write(self.directory)
+
+
 def run(config: Config) -> Outcome:
-    """Train one network as configured, or what is left of it.
+    """Train one network as configured, or what is left of it; `launch` calls it in a process for each device.
 
     Raises ConfigError for what can't be trained, before anything is written; RunFailed where a training can't go on;
     Interrupted after a signal, once the state is saved.
@@ -63,71 +83,83 @@ def run(config: Config) -> Outcome:
         cell = cell_of(config)
         require_cell_fits(config)
         device = prepare_device(config)
-        data = data_module(config, cell, device)
+        ranks = own_ranks(device)
+        require_ranks(config, ranks)
+        data = data_module(config, cell, device, ranks)
         backbone = fresh_backbone(config, cell)
         require_key(config)
         directory = run_directory(config)
-        with locked(directory):
-            if config.force:
+        job = Job(config, directory, device, ranks, data, backbone, interruption)
+        with locked(directory) if ranks.first else nullcontext():
+            if config.force and ranks.first:
                 emptied(directory)
-            return continued(config, directory, device, data, backbone, interruption)
+            ranks.wait()
+            return continued(job)
 
 
-def continued(
-    config: Config, directory: Path, device: str, data: RotDataModule, backbone: Backbone, interruption: Interruption
-) -> Outcome:
+def require_ranks(config: Config, ranks: Ranks) -> None:
+    """Raise ConfigError where this process isn't one of as many as the configuration asks for."""
+    devices = config.trainer.devices
+    if devices not in ("auto", ranks.size):
+        raise ConfigError(
+            f"trainer.devices={devices}, but this process is one of {ranks.size}: start the run by train.py or "
+            f"rotlab.training.launch, or write trainer.devices={ranks.size}"
+        )
+
+
+def continued(job: Job) -> Outcome:
     """Go on from what the directory holds, which may be nothing, to the end."""
+    config, directory = job.config, job.directory
     manifest, checkpoint = standing(config, directory)
+    job.ranks.wait()
     if manifest.is_complete(config):
         if manifest.status != FINISHED:  # it was killed after its last evaluation
             manifest.status, manifest.reason = FINISHED, None
-            manifest.write(directory)
+            job.write(manifest)
         return finished(manifest, directory)
     if checkpoint is not None:
-        give_weights(backbone, data.cell, checkpoint, directory)
-    data.first_step = manifest.step
-    announce_start(config, directory, data, backbone)
+        give_weights(job.backbone, job.data.cell, checkpoint, directory)
+    job.data.first_step = manifest.step
+    announce_start(job)
     loggers = build_loggers(config, directory, wandb_id=manifest.wandb_id)
-    with noted(manifest, directory), finishing(loggers), only_our_lines():
+    with noted(manifest, job), finishing(loggers), only_our_lines():
         manifest.wandb_id = wandb_id(loggers)
         manifest.begin_session()
-        manifest.write(directory)
-        train(config, directory, manifest, device, data, backbone, checkpoint, loggers, interruption)
-    announce_trace(backbone, data.cell, data.test_problems)
+        job.write(manifest)
+        train(job, manifest, checkpoint, loggers)
+    announce_trace(job.backbone, job.data.cell, job.data.test_problems)
     return finished(manifest, directory)
 
 
-def train(
-    config: Config, directory: Path, manifest: Manifest, device: str, data: RotDataModule, backbone: Backbone,
-    checkpoint: dict[str, Any] | None, loggers: list[Logger], interruption: Interruption,
-) -> None:  # fmt: skip
+def train(job: Job, manifest: Manifest, checkpoint: dict[str, Any] | None, loggers: list[Logger]) -> None:
     """From the step where the run stands to its last."""
-    cell, evaluations = data.cell, config.evaluation
+    config, data, evaluations = job.config, job.data, job.config.evaluation
     recorder = Recorder(config.trainer.log_every_n_steps, data.options.workers)
-    saver = Saver(config, directory, manifest, recorder, interruption)
+    saver = Saver(config, job.directory, manifest, recorder, job.interruption, job.ranks)
     evaluation = Evaluation(
-        evaluator(config, cell, data.test_problems), evaluations.every_n_steps, evaluations.stop_at, interruption,
-        saver.keep_best, saver.evaluated,
+        evaluator(config, data.cell, data.test_problems, job.ranks), evaluations.every_n_steps, evaluations.stop_at,
+        job.interruption, saver.keep_best, saver.evaluated,
     )  # fmt: skip
-    probe = Probe(evaluator(config, cell, data.probe_problems), evaluations.probe_every_n_steps)
+    probe = Probe(evaluator(config, data.cell, data.probe_problems, job.ranks), evaluations.probe_every_n_steps)
     resume = [] if checkpoint is None else [Resume(checkpoint, recorder)]
     if evaluation.due(manifest.step, config.recipe.max_steps) and not manifest.evaluated(manifest.step):
         evaluation.owed = manifest.step
     trainer = L.Trainer(
-        accelerator=device, devices=1, precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
+        accelerator=job.device, devices=job.ranks.size, strategy="auto" if job.ranks.size == 1 else Together(),
+        precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
         max_steps=config.recipe.max_steps, max_epochs=-1, logger=loggers,
         callbacks=[*resume, *callbacks(config, recorder, probe, saver, evaluation)],
         profiler=config.trainer.profiler, enable_progress_bar=False, enable_checkpointing=False,
         enable_model_summary=False, use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=0,
-        log_every_n_steps=0, default_root_dir=directory,
+        log_every_n_steps=0, default_root_dir=job.directory,
     )  # fmt: skip
-    module = RotModule(backbone, config.recipe)
+    module = RotModule(job.backbone, config.recipe, job.ranks)
     with saver.saving(trainer, module):
         trainer.fit(module, datamodule=data)
 
 
 @contextmanager
-def noted(manifest: Manifest, directory: Path) -> Iterator[None]:
+def noted(manifest: Manifest, job: Job) -> Iterator[None]:
     """The manifest says how what happens within ended."""
     try:
         yield
@@ -135,27 +167,22 @@ def noted(manifest: Manifest, directory: Path) -> Iterator[None]:
     except (Interrupted, KeyboardInterrupt) as stop:
         name = stop.name if isinstance(stop, Interrupted) else "SIGINT"
         manifest.status, manifest.reason = INTERRUPTED, name
-        again = "the same command without force=true" if manifest.config["force"] else "the same command"
+        again = "the same command without force=true" if job.config.force else "the same command"
         announce(f"interrupted by {name} at step {manifest.step:,}: {again} goes on from there")
         raise
     except BaseException as error:
         manifest.status, manifest.reason = FAILED, " ".join(f"{type(error).__name__}: {error}".split())
-        if isinstance(error, OSError) and not isinstance(error, RunFailed):
+        if isinstance(error, OSError):
             raise RunFailed(
-                f"{directory}: {error.strerror or error}; the run stands at step {manifest.step:,}, and the same "
+                f"{job.directory}: {error.strerror or error}; the run stands at step {manifest.step:,}, and the same "
                 "command goes on once there is room"
             ) from error
         raise
     finally:
-        written(manifest, directory)
-
-
-def written(manifest: Manifest, directory: Path) -> None:
-    """Write the manifest; where that isn't possible, what ended the run is the news, not this."""
-    try:
-        manifest.write(directory)
-    except OSError as error:
-        announce(f"{directory}: the manifest can't be written ({error.strerror or error})")
+        try:
+            job.write(manifest)
+        except OSError as error:  # what ended the run is the news, not this
+            announce(f"{job.directory}: the manifest can't be written ({error.strerror or error})")
 
 
 @contextmanager
@@ -175,14 +202,16 @@ def only_our_lines() -> Iterator[None]:
             note.setLevel(level)
 
 
-def announce_start(config: Config, directory: Path, data: RotDataModule, backbone: Backbone) -> None:
+def announce_start(job: Job) -> None:
     """The lines that every run begins with."""
-    test = data.test_problems
-    announce(f"run: {directory}")
-    announce(f"parameters: {parameter_count(backbone):,}")
+    data, test = job.data, job.data.test_problems
+    announce(f"run: {job.directory}")
+    announce(f"parameters: {parameter_count(job.backbone):,}")
+    if job.ranks.size > 1:
+        announce(f"devices: {job.ranks.size}")
     whole = ", all that there are" if test.whole_space else ""
     known = f"{data.overlap:.1%} of training problems are among them"
-    if config.data.holdout:
+    if job.config.data.holdout:
         known = "none of them is trained on"
     announce(f"test problems: {len(test):,}{whole} (hash {test.content_hash}); {known}")
     if data.first_step > 0:

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import lightning as L
+import torch
 
 from rotlab.config import Config, RunFailed
+from rotlab.data.ranks import Ranks
 from rotlab.evaluation import Report
 from rotlab.training.callbacks import Recorder
 from rotlab.training.checkpoint import BEST, checkpoint_path, save_checkpoint, save_last
@@ -16,6 +18,9 @@ from rotlab.training.interruption import Interruption
 from rotlab.training.manifest import Manifest
 from rotlab.training.module import RotModule
 from rotlab.training.state import training_state
+
+# Steps between which several ranks ask each other whether one was asked to end.
+ASK_EVERY = 10
 
 
 class Saver(L.Callback):
@@ -25,10 +30,11 @@ class Saver(L.Callback):
     """
 
     def __init__(
-        self, config: Config, directory: Path, manifest: Manifest, recorder: Recorder, interruption: Interruption
-    ) -> None:
+        self, config: Config, directory: Path, manifest: Manifest, recorder: Recorder, interruption: Interruption,
+        ranks: Ranks,
+    ) -> None:  # fmt: skip
         self._config, self._directory, self._manifest = config, directory, manifest
-        self._recorder, self._interruption = recorder, interruption
+        self._recorder, self._interruption, self._ranks = recorder, interruption, ranks
         self._saved = -1
         self._whole = False
 
@@ -46,10 +52,20 @@ class Saver(L.Callback):
         """Save when it is time; end the run if that was asked for."""
         step, recipe, evaluation = trainer.global_step, self._config.recipe, self._config.evaluation
         due = any(step % every == 0 for every in (self._config.trainer.save_every_n_steps, evaluation.every_n_steps))
-        if due or self._interruption.asked or step == recipe.max_steps:
+        asked = self._is_asked(step, pl_module.device)
+        if due or asked or step == recipe.max_steps:
             self.save(trainer, pl_module)
         self._whole = True
-        self._interruption.check()
+        if asked:
+            self._interruption.end()
+
+    def _is_asked(self, step: int, device: torch.device) -> bool:
+        """Whether any rank was asked to end. Several ask each other now and then, as that makes a GPU wait."""
+        if self._ranks.size == 1:
+            return self._interruption.asked
+        if step % ASK_EVERY != 0:
+            return False
+        return bool(self._ranks.add(torch.tensor([float(self._interruption.asked)], device=device)) > 0)
 
     def save(self, trainer: L.Trainer, module: L.LightningModule) -> None:
         """The last checkpoint and the manifest, unless this step is saved already."""
@@ -58,10 +74,11 @@ class Saver(L.Callback):
         if step == self._saved:
             return
         known = {"evaluations": self._manifest.evaluations, "wandb_id": self._manifest.wandb_id}
-        state = training_state(trainer, module, self._recorder) | known
-        save_last(self._directory, self._config, step, module.backbone, state)
+        if self._ranks.first:
+            state = training_state(trainer, module, self._recorder) | known
+            save_last(self._directory, self._config, step, module.backbone, state)
         self._saved = self._manifest.step = step
-        self._manifest.write(self._directory)
+        self._write_manifest()
 
     @contextmanager
     def saving(self, trainer: L.Trainer, module: RotModule) -> Iterator[None]:
@@ -83,11 +100,15 @@ class Saver(L.Callback):
     def keep_best(self, module: L.LightningModule, step: int, report: Report) -> None:
         """The network of an evaluation that is better than any before."""
         assert isinstance(module, RotModule)
-        if report.accuracy > self._manifest.best:
+        if self._ranks.first and report.accuracy > self._manifest.best:
             save_checkpoint(checkpoint_path(self._directory, BEST), self._config, step, module.backbone)
 
     def evaluated(self, step: int, report: Report) -> None:
         """An evaluation whose figures are logged: it is not repeated."""
         found = {"step": step, "right": report.problems_right, "problems": report.problems}
         self._manifest.evaluations.append(found)
-        self._manifest.write(self._directory)
+        self._write_manifest()
+
+    def _write_manifest(self) -> None:
+        if self._ranks.first:
+            self._manifest.write(self._directory)

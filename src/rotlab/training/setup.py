@@ -8,6 +8,7 @@ import torch
 from rotlab.config import Config, ConfigError
 from rotlab.data.cell import Cell
 from rotlab.data.module import DataOptions, RotDataModule, workers_for
+from rotlab.data.ranks import Ranks
 from rotlab.data.test_set import ProblemSet
 from rotlab.evaluation import Evaluator
 from rotlab.models import Backbone
@@ -27,13 +28,10 @@ def prepare_device(config: Config) -> str:
         raise ConfigError("trainer.accelerator=gpu, but no GPU is visible: write trainer.accelerator=cpu or auto")
     if device == "cpu" and config.trainer.precision == "fp16":
         raise ConfigError("trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32")
-    devices = config.trainer.devices
-    if devices != 1 and not (devices == "auto" and (device == "cpu" or torch.cuda.device_count() == 1)):
-        raise ConfigError(f"trainer.devices={devices}: training runs on one device so far: write trainer.devices=1")
     return device
 
 
-def data_module(config: Config, cell: Cell, device: str) -> RotDataModule:
+def data_module(config: Config, cell: Cell, device: str, ranks: Ranks) -> RotDataModule:
     """The stream and the problem sets that the configuration describes."""
     data, recipe = config.data, config.recipe
     options = DataOptions(
@@ -44,7 +42,7 @@ def data_module(config: Config, cell: Cell, device: str) -> RotDataModule:
     )  # fmt: skip
     try:
         module = RotDataModule(cell, options)
-        module.stream(rank=0, ranks=1)[0]  # raises where hardly any context may be trained on
+        module.stream(ranks.rank, ranks.size)[0]  # raises where hardly any context may be trained on
         return module
     except ValueError as error:
         raise ConfigError(str(error)) from error
@@ -62,9 +60,9 @@ def fresh_backbone(config: Config, cell: Cell) -> Backbone:
     return backbone
 
 
-def evaluator(config: Config, cell: Cell, problems: ProblemSet) -> Evaluator:
+def evaluator(config: Config, cell: Cell, problems: ProblemSet, ranks: Ranks) -> Evaluator:
     """An evaluator of a problem set as configured."""
-    return Evaluator(cell, problems, config.evaluation.tokens_per_batch, config.evaluation.wrong_samples)
+    return Evaluator(cell, problems, config.evaluation.tokens_per_batch, config.evaluation.wrong_samples, ranks)
 
 
 def callbacks(

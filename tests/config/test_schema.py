@@ -76,7 +76,7 @@ def test_whole_numbers_become_floats_where_asked(config: Config) -> None:
     [
         ("difficulty", True, "difficulty=true: write a whole number"),
         ("seed", 1.0, "here seed=1"),
-        ("recipe.max_steps", "20", "recipe.max_steps='20': write a whole number of at least 1, here"),
+        ("recipe.max_steps", "20", "recipe.max_steps='20': write a whole number from 1 to 10^9, here"),
         ("recipe.learning_rate", math.nan, "write a number above 0"),
         ("recipe.betas", 0.9, "write a list of 2"),
         ("recipe.name", "Über/../fast", "write text that is a short name"),

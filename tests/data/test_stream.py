@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from rotlab.config import RunFailed
 from rotlab.contexts import unfold
 from rotlab.contexts.driver import Drawer, sample_questions
 from rotlab.data.cell import Cell
@@ -206,7 +207,8 @@ def test_overlong_contexts_are_replaced(method: str) -> None:
 
 def test_a_stream_without_a_fitting_context_is_refused() -> None:
     cell = Cell("add", 2, "rot", "log_uniform", 5)
-    with pytest.raises(ValueError, match="no example of add at difficulty 2 could be drawn: its contexts are longer"):
+    says = "^step 1 can't be trained: no example of add at difficulty 2 could be drawn in 10,000 tries: its"
+    with pytest.raises(RunFailed, match=says):
         TrainingStream(cell, seed=0, batch_size=2, steps=1)[0]
 
 

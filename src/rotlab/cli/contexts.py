@@ -20,8 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("questions", nargs="+", help=questions)
     parser.add_argument("--task", choices=list(TASKS), help="refuse questions that this task never asks")
     parser.add_argument("--method", choices=list(METHODS), default="rot", help="default: rot")
-    parser.add_argument("--json", action="store_true", help="one object a line: type, tokens, segments, targets")
-    parser.add_argument("--count", action="store_true", help="print only how many there are, and their lengths")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one object a line: type, tokens, segments, targets")
+    form.add_argument("--count", action="store_true", help="print only how many there are, and their lengths")
     longest = f"longest context in tokens (default: {DEFAULT_LIMIT:,})"
     parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help=longest)
 

@@ -21,11 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the problems, one a line. Raises ValueError for an impossible difficulty, number or sampling."""
     task = TASKS[arguments.task]
-    sampling = arguments.sampling or task.samplings[0]
+    sampling = task.samplings[0] if arguments.sampling is None else arguments.sampling
     if sampling not in task.samplings:
         raise ValueError(f"{task.name} has no sampling {sampling!r}; it has {', '.join(task.samplings)}")
-    if arguments.difficulty < task.min_difficulty:
-        raise ValueError(f"the smallest difficulty of {task.name} is {task.min_difficulty} ({task.unit})")
+    task.require_difficulty(arguments.difficulty)
     if arguments.n < 1 or not 0 <= arguments.seed < 2**32:
         raise ValueError("-n must be at least 1, and --seed from 0 to 2^32 - 1")
     for tokens in sample_questions(SAMPLERS[task.name, sampling], arguments.difficulty, arguments.seed, arguments.n):

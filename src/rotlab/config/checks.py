@@ -26,6 +26,10 @@ class RunFailed(RuntimeError):
         super().__init__(" ".join(message.split()))
 
 
+# No count of anything here is larger.
+MOST = 10**9
+
+
 @dataclass(frozen=True)
 class Bounds:
     """low <= value <= high; with `above` low itself is excluded, with `below` high is."""
@@ -42,6 +46,8 @@ class Bounds:
     def __str__(self) -> str:
         if self.high == math.inf:
             return f"above {self.low}" if self.above else f"of at least {self.low}"
+        if self.high == MOST:
+            return f"from {self.low} to 10^9"
         if self.above:
             return f"above {self.low} and at most {self.high}"
         return f"from {self.low} to {'below ' if self.below else ''}{self.high}"
@@ -61,8 +67,8 @@ class Spelling:
         return f"that is {self.meaning}"
 
 
-Count = Annotated[int, Bounds(1)]
-Natural = Annotated[int, Bounds(0)]
+Count = Annotated[int, Bounds(1, MOST)]
+Natural = Annotated[int, Bounds(0, MOST)]
 Positive = Annotated[float, Bounds(0, above=True)]
 NonNegative = Annotated[float, Bounds(0)]
 Share = Annotated[float, Bounds(0, 1)]

@@ -19,7 +19,6 @@ from omegaconf import OmegaConf
 
 from rotlab.config.checks import (
     ConfigError,
-    Count,
     Section,
     checked,
     describe,
@@ -30,7 +29,7 @@ from rotlab.config.checks import (
     unknown,
 )
 from rotlab.config.command import Command, composed, parse, session
-from rotlab.config.schema import ArchitectureConfig, Config
+from rotlab.config.schema import ArchitectureConfig, Config, Size
 
 _MOST_VALUES = 10_000  # of one sweep that are looked at; nobody launches more
 
@@ -202,6 +201,6 @@ def _kind(key: str) -> Any:
     for name in key.split("."):
         kinds = field_kinds(kind) if isinstance(kind, type) and issubclass(kind, Section) else {}
         if name not in kinds:
-            return Count if kind is ArchitectureConfig else None
+            return Size if kind is ArchitectureConfig else None
         kind = kinds[name]
     return kind

@@ -21,10 +21,14 @@ from rotlab.config.checks import (
     listing,
     unknown,
 )  # fmt: skip
-from rotlab.tasks import METHODS, TASKS
+from rotlab.tasks import METHODS, MOST_DIFFICULTY, TASKS
 
-# Far above what any window holds; a slip of the finger must not ask for the memory that it would take.
-Difficulty = Annotated[int, Bounds(1, 10_000)]
+# Upper bounds are far above what is of use: a slip of the finger must not ask for the memory that it would take.
+Difficulty = Annotated[int, Bounds(1, MOST_DIFFICULTY)]
+Few = Annotated[int, Bounds(1, 1024)]
+Size = Annotated[int, Bounds(1, 65_536)]
+Window = Annotated[int, Bounds(1, 1_000_000)]
+Problems = Annotated[int, Bounds(1, 10_000_000)]
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]
 
 
@@ -75,14 +79,14 @@ class ArchitectureConfig(Section):
 
     path: ClassVar[str] = "architecture"
     name: Name
-    context_limit: Count
+    context_limit: Window
     group_overhead: Natural
     paper_schedule: PaperSchedule
     shape: dict[str, int]
 
     def check(self) -> None:
         for name, size in self.shape.items():
-            checked(self.key(name), size, Count)
+            checked(self.key(name), size, Size)
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class RecipeConfig(Section):
     learning_rate: Positive
     betas: tuple[Beta, Beta]
     weight_decay: NonNegative
-    batch_size: Count
+    batch_size: Window
     accumulation: Count
     gradient_clip: NonNegative
     embedding_scale: Positive
@@ -130,10 +134,10 @@ class DataConfig(Section):
     """Test set and stream. tokens_per_pass counts tokens, padding included."""
 
     path: ClassVar[str] = "data"
-    test_problems: Count
+    test_problems: Problems
     test_seed: Seed
     holdout: bool
-    workers: Literal["auto"] | Natural
+    workers: Literal["auto"] | Annotated[int, Bounds(0, 256)]
     tokens_per_pass: Count
     overfit: bool
 
@@ -145,7 +149,7 @@ class EvaluationConfig(Section):
     path: ClassVar[str] = "evaluation"
     every_n_steps: Count
     stop_at: Annotated[float, Bounds(0, 1, above=True)]
-    probe_problems: Count
+    probe_problems: Problems
     probe_every_n_steps: Count
     tokens_per_batch: Count
     wrong_samples: Natural
@@ -157,13 +161,13 @@ class TrainerConfig(Section):
 
     path: ClassVar[str] = "trainer"
     accelerator: Literal["auto", "cpu", "gpu"]
-    devices: Literal["auto"] | Count
+    devices: Literal["auto"] | Few
     precision: Literal["fp32", "bf16", "fp16"]
     log_every_n_steps: Count
     save_every_n_steps: Count
     profiler: Literal["simple", "advanced"] | None
     progress: Literal["auto", "rich", "plain", "off"]
-    threads: Count | None
+    threads: Few | None
 
     def check(self) -> None:
         if self.precision == "fp16" and self.accelerator == "cpu":

@@ -25,10 +25,13 @@ from rotlab.contexts.stream import (
     DIFFICULTY,
     END,
     FRESH,
+    HELD_OUT,
     INDEX,
     JOB_SIZE,
     LIMIT,
     METHOD,
+    MOST_TRIES,
+    OVERLONG,
     PHASE,
     SAMPLED,
     SAMPLER,
@@ -54,8 +57,12 @@ _SHOWN = 200
 _FAULTS = {
     CIRCULAR: "its answer depends on itself",
     UNKNOWN: "no problem type has its mark",
-    ENDLESS: "the recursion has no end that fits into memory",
+    ENDLESS: "it takes over a billion tokens, or its recursion has no end",
 }
+
+
+class TooLarge(ValueError):
+    """A problem that takes more memory than any should."""
 
 
 def new_job(sampler: Sampler, difficulty: int, seed: int, split: int, start: int, end: int) -> Job:
@@ -74,7 +81,8 @@ def rule_says(memo: Memo, status: int) -> int:
     if status != PAUSED:
         asker, asked = int(memo.frame[base + BELOW]), _question(memo, base)
         origin = f"the rules came from {_question(memo, asker)!r} to" if asker else "there is no answer to"
-        raise ValueError(f"{origin} {asked!r}: {_FAULTS[status]}")
+        kind_of_error = TooLarge if status == ENDLESS else ValueError
+        raise kind_of_error(f"{origin} {asked!r}: {_FAULTS[status]}")
     kind = int(memo.rows[memo.frame[base + ROW], TYPE])
     said = TYPES[kind].rule(View(memo.text, memo.frame, base))
     if said not in (ASK, ASK_TAIL, ANSWER):
@@ -147,10 +155,11 @@ class Drawer:
             elif status not in (DONE, FAILED):
                 said = rule_says(self._memo, status)
         if status == FAILED:
-            raise ValueError(
-                f"no example of {self.sampler.task.name} at difficulty {self.difficulty} could be drawn: its contexts "
-                f"are longer than {self.limit} tokens, or its problems are held out for the test set"
-            )
+            reason = "nearly all of its problems are held out for the test set"
+            if job[OVERLONG] > job[HELD_OUT]:
+                reason = f"its contexts are longer than {self.limit:,} tokens"
+            cell = f"{self.sampler.task.name} at difficulty {self.difficulty}"
+            raise ValueError(f"no example of {cell} could be drawn in {MOST_TRIES:,} tries: {reason}")
         return batch, job
 
 

@@ -72,7 +72,8 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
     """Draw examples job[INDEX] .. job[END]-1 into the batch, a context each.
 
     What is longer than job[LIMIT], or a question of `held_out`, is replaced by the next draw of the same example and
-    counted; with STOP_AT_OVERLONG the first such length goes to job[LONGEST] and ends the loop. Returns DONE, PAUSED,
+    counted; with STOP_AT_OVERLONG the first such length goes to job[LONGEST] and ends the loop, before the problem is
+    solved (PHASE stays SAMPLED) if its question alone is too long. Returns DONE, PAUSED,
     FAILED when one example was drawn MOST_TRIES times in vain, or what went wrong in `solve`.
     """
     first = job[END] - (batch.offsets.size - 1)
@@ -86,6 +87,12 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
                 job[HELD_OUT] += 1
                 job[PHASE] = FRESH
                 continue
+            # With an answer and STOP at least.
+            shortest = memo.frame[CURSOR] - memo.frame[START] + 2
+            if job[STOP_AT_OVERLONG] != 0 and shortest > job[LIMIT]:
+                job[OVERLONG] += 1
+                job[LONGEST] = shortest
+                return memo, batch, DONE
             row, _ = enter(memo)
             begin(memo, row)
             job[PHASE] = SOLVING

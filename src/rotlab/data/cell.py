@@ -31,8 +31,7 @@ class Cell:
             raise ValueError(f"method {self.method!r} doesn't exist; the methods are {', '.join(METHODS)}")
         if self.sampling not in task.samplings:
             raise ValueError(f"{self.task} has no sampling {self.sampling!r}; it has {', '.join(task.samplings)}")
-        if self.difficulty < task.min_difficulty:
-            raise ValueError(f"the smallest difficulty of {self.task} is {task.min_difficulty} ({task.unit})")
+        task.require_difficulty(self.difficulty)
 
     @property
     def sampler(self) -> Sampler:

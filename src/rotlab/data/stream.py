@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch.utils.data import Dataset, Sampler
 
+from rotlab.config import RunFailed
 from rotlab.contexts.driver import Drawer
 from rotlab.contexts.memo import Memo
 from rotlab.contexts.stream import HELD_OUT, OVERLONG
@@ -72,7 +73,10 @@ class TrainingStream(Dataset[StepBatch]):
         passes, tokens, area, overlong, held_out = [], 0, 0, 0, 0
         for part in range(self.accumulation):
             start = first + part * self.part_size
-            batch, job = self._drawer.batch(self.seed, TRAIN, start, start + self.part_size)
+            try:
+                batch, job = self._drawer.batch(self.seed, TRAIN, start, start + self.part_size)
+            except ValueError as error:
+                raise RunFailed(f"step {step + 1:,} can't be trained: {error}") from error
             groups = grouped(batch, self.cell.vocabulary, self.overhead, self.tokens_per_pass)
             passes += passes_of(groups, self.tokens_per_pass)
             tokens += int(batch.offsets[-1]) - self.part_size

@@ -10,9 +10,9 @@ from rotlab.tasks.registry import (
     reached,
     vocabulary,
 )  # fmt: skip
-from rotlab.tasks.task import METHODS, ProblemType, Task
+from rotlab.tasks.task import METHODS, MOST_DIFFICULTY, ProblemType, Task
 
 __all__ = [
-    "KIND", "METHODS", "SAMPLERS", "TASKS", "TYPES", "ProblemType", "Sampler", "Task", "parse_question", "reached",
-    "vocabulary",
+    "KIND", "METHODS", "MOST_DIFFICULTY", "SAMPLERS", "TASKS", "TYPES", "ProblemType", "Sampler", "Task",
+    "parse_question", "reached", "vocabulary",
 ]  # fmt: skip

@@ -56,6 +56,10 @@ class ProblemType:
             raise ValueError(f"{shown!r} is no {self.name} question: {fault}")
 
 
+# Far above what any window holds; a slip of the finger must not ask for the memory that it would take.
+MOST_DIFFICULTY = 10_000
+
+
 @dataclass(frozen=True)
 class Task:
     """A problem type that one can train, with its samplers (App. G).
@@ -72,6 +76,13 @@ class Task:
     space: Callable[[int], int]
     questions: Callable[[int], Iterator[str]]
     min_difficulty: int = 1
+
+    def require_difficulty(self, difficulty: int) -> None:
+        """Raise ValueError for a difficulty that the task doesn't have."""
+        if difficulty < self.min_difficulty:
+            raise ValueError(f"the smallest difficulty of {self.name} is {self.min_difficulty} ({self.unit})")
+        if difficulty > MOST_DIFFICULTY:
+            raise ValueError(f"the largest difficulty is {MOST_DIFFICULTY:,} ({self.unit})")
 
     @property
     def samplings(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import lightning as L
 import torch
 
-from rotlab.config import Config, ConfigError
+from rotlab.config import Config, ConfigError, RunFailed
 from rotlab.data.cell import Cell
 from rotlab.data.module import DataOptions, RotDataModule, workers_for
 from rotlab.data.ranks import Ranks
@@ -44,7 +44,7 @@ def data_module(config: Config, cell: Cell, device: str, ranks: Ranks) -> RotDat
         module = RotDataModule(cell, options)
         module.stream(ranks.rank, ranks.size)[0]  # raises where hardly any context may be trained on
         return module
-    except ValueError as error:
+    except (ValueError, RunFailed) as error:
         raise ConfigError(str(error)) from error
 
 

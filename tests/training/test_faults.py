@@ -284,6 +284,15 @@ def test_a_run_without_metrics_csv_can_be_resumed(tmp_path: Path) -> None:
     assert loggers.build_loggers(config, directory) == []
 
 
+def test_a_session_without_wandb_keeps_its_id(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path, *LONG)
+    directory = stopped(config, tmp_path / "log", after=6)
+    manifest = manifest_of(directory)
+    manifest.wandb_id = "1a2b3c4d"
+    manifest.write(directory)
+    assert run(config).manifest.wandb_id == "1a2b3c4d"
+
+
 @pytest.mark.slow
 def test_memory_is_flat(tmp_path: Path) -> None:
     """Over 5,000 steps and 20 evaluations a run grows by less than a twentieth; the slope is printed."""

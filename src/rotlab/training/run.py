@@ -123,7 +123,7 @@ def continued(job: Job) -> Outcome:
     announce_start(job)
     loggers = build_loggers(config, directory, wandb_id=manifest.wandb_id)
     with noted(manifest, job), finishing(loggers), only_our_lines():
-        manifest.wandb_id = wandb_id(loggers)
+        manifest.wandb_id = wandb_id(loggers) or manifest.wandb_id
         manifest.begin_session()
         job.write(manifest)
         train(job, manifest, checkpoint, loggers)

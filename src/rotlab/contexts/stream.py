@@ -68,6 +68,25 @@ def _draw_problem(memo: Memo, draw: Draw, job: Job) -> tuple[Memo, int]:
 
 
 @compiled
+def _begin_problem(memo: Memo, held_out: Memo, job: Job) -> bool:
+    """Begin to solve the question that was drawn; False if it is held out, or so long that its length is known."""
+    if contains(held_out, memo):
+        job[HELD_OUT] += 1
+        job[PHASE] = FRESH
+        return False
+    # With an answer and STOP at least.
+    shortest = memo.frame[CURSOR] - memo.frame[START] + 2
+    if job[STOP_AT_OVERLONG] != 0 and shortest > job[LIMIT]:
+        job[OVERLONG] += 1
+        job[LONGEST] = shortest
+        return False
+    row, _ = enter(memo)
+    begin(memo, row)
+    job[PHASE] = SOLVING
+    return True
+
+
+@compiled
 def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: int) -> tuple[Memo, Batch, int]:
     """Draw examples job[INDEX] .. job[END]-1 into the batch, a context each.
 
@@ -82,20 +101,10 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
             memo, status = _draw_problem(memo, draw, job)
             if status != DONE:
                 return memo, batch, status
-        if job[PHASE] == SAMPLED:
-            if contains(held_out, memo):
-                job[HELD_OUT] += 1
-                job[PHASE] = FRESH
-                continue
-            # With an answer and STOP at least.
-            shortest = memo.frame[CURSOR] - memo.frame[START] + 2
-            if job[STOP_AT_OVERLONG] != 0 and shortest > job[LIMIT]:
-                job[OVERLONG] += 1
-                job[LONGEST] = shortest
+        if job[PHASE] == SAMPLED and not _begin_problem(memo, held_out, job):
+            if job[PHASE] == SAMPLED:
                 return memo, batch, DONE
-            row, _ = enter(memo)
-            begin(memo, row)
-            job[PHASE] = SOLVING
+            continue
         memo, status = solve(memo, said)
         said = NOTHING
         if status != DONE:

@@ -26,7 +26,8 @@ ASK_EVERY = 10
 class Saver(L.Callback):
     """Stands between the probe and the evaluation, at the end of a step, where the state is whole.
 
-    Saves every `every_n_steps` steps, before an evaluation, and when a signal asks the run to end, which it then does.
+    Saves every trainer.save_every_n_steps steps, before an evaluation, and when a signal asks the run to end, which it
+    then does.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ train: setup ## Train the paper's Transformer on additions to perfect accuracy, 
 	$(BIN)/python train.py experiment=quickstart seed=$(SEED)
 
 test: lint ## Lint, check types and run the tests, as CI does
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 test-slow: setup ## Run the long checks that `test` leaves out
 	$(BIN)/python -m pytest -m slow

@@ -15,13 +15,13 @@ from lightning.pytorch.loggers import Logger
 
 from rotlab.config import Config, ConfigError, RunFailed, run_directory
 from rotlab.data.cell import Cell, cell_of, require_cell_fits
-from rotlab.data.module import RotDataModule
 from rotlab.data.ranks import Ranks
 from rotlab.data.test_set import ProblemSet
 from rotlab.evaluation import trace
 from rotlab.models import Backbone, parameter_count
 from rotlab.training.callbacks import Evaluation, Probe, Recorder
 from rotlab.training.interruption import Interrupted, Interruption
+from rotlab.training.job import Job
 from rotlab.training.lock import locked
 from rotlab.training.loggers import build_loggers, finishing, wandb_id
 from rotlab.training.manifest import FAILED, FINISHED, INTERRUPTED, Manifest
@@ -53,24 +53,6 @@ class Outcome:
 
     directory: Path
     manifest: Manifest
-
-
-@dataclass(frozen=True)
-class Job:
-    """What stays the same while a run is worked on. data and backbone are ready before anything is written."""
-
-    config: Config
-    directory: Path
-    device: str
-    ranks: Ranks
-    data: RotDataModule
-    backbone: Backbone
-    interruption: Interruption
-
-    def write(self, manifest: Manifest) -> None:
-        """Replace the directory's manifest."""
-        if self.ranks.first:
-            manifest.write(self.directory)
 
 
 def run(config: Config) -> Outcome:
@@ -135,7 +117,7 @@ def train(job: Job, manifest: Manifest, checkpoint: dict[str, Any] | None, logge
     """From the step where the run stands to its last."""
     config, data, evaluations = job.config, job.data, job.config.evaluation
     recorder = Recorder(config.trainer.log_every_n_steps, data.options.workers)
-    saver = Saver(config, job.directory, manifest, recorder, job.interruption, job.ranks)
+    saver = Saver(job, manifest, recorder)
     evaluation = Evaluation(
         evaluator(config, data.cell, data.test_problems, job.ranks), evaluations.every_n_steps, evaluations.stop_at,
         job.interruption, saver.keep_best, saver.evaluated,

@@ -106,6 +106,11 @@ def test_compiling_and_evaluations_are_not_counted(clock: Clock, capsys: pytest.
     assert capsys.readouterr().out == expected
 
 
+def test_slow_steps_are_told_early(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    run(Estimate(Schedule()), clock, [40.0, 25.0, 25.0], max_steps=100, device="mps")
+    assert capsys.readouterr().out == "expected time: 41 min 40 s (100 steps of 25 s)\n"
+
+
 def test_probes_are_counted_where_known(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     callback = Estimate(Schedule(probe_every=100), probe_seconds=lambda step_seconds: 2.0)
     run(callback, clock, [0.1] * 20)

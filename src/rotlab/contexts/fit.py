@@ -60,7 +60,8 @@ def _look(sampler: Sampler, difficulty: int, method: str, limit: int) -> Fit:
             return Fit(False, int(job[LONGEST]), exact=int(job[PHASE]) != SAMPLED)
         if time.monotonic() > told:
             cell = f"{sampler.task.name}-{difficulty}"
-            print(f"does {cell} fit? {start + _STEP:,} of {CONTEXTS:,} contexts measured", file=sys.stderr, flush=True)
+            done = f"{start + _STEP:,} of {CONTEXTS:,}, the longest {longest:,} tokens"
+            print(f"measuring contexts of {cell} against the limit of {limit:,}: {done}", file=sys.stderr, flush=True)
             told = time.monotonic() + 5 * _PATIENCE
     return Fit(True, longest)
 

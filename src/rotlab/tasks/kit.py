@@ -335,6 +335,6 @@ def symbol_ids(symbols: str) -> Any:
     """The ids of symbols separated by blanks, for the constants at the head of a task's file."""
     unknown = [symbol for symbol in symbols.split() if symbol not in ID]
     if unknown:
-        raise ValueError(f"{unknown} are no symbols; a new symbol is one word in SYMBOLS of rotlab/vocab.py")
+        raise ValueError(f"no symbol yet: {' '.join(unknown)}; a new one is a word in SYMBOLS of rotlab/vocab.py")
     ids = tuple(ID[symbol] for symbol in symbols.split())
     return ids[0] if len(ids) == 1 else ids

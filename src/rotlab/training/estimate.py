@@ -14,6 +14,9 @@ import torch
 from rotlab.training.quiet_logger import Listener, announce
 
 TIMED_STEPS = 20
+# Where steps are slow fewer must do: nobody waits longer than this for the rest of them.
+PATIENCE = 60.0
+FEWEST_TIMED = 3
 LONG_ON_A_CPU = 3600.0
 # Judging a context is a forward pass; a training step adds a backward pass of twice that arithmetic.
 JUDGING_SHARE = 1 / 3
@@ -59,12 +62,12 @@ def readable(seconds: float) -> str:
 
 
 class Estimate(pl.Callback):
-    """Prints the expected time of the run after TIMED_STEPS optimizer steps, evaluations and probes included.
+    """Prints the expected time of the run after TIMED_STEPS optimizer steps or, of slow ones, fewer.
 
-    The step time is the median of those steps' times, so that compiling and warming up don't count; what is
-    logged as eval/seconds or probe/seconds is taken out. `evaluation_seconds` and `probe_seconds` take the
-    step time and guess the seconds of one evaluation and one probe (see `judging_seconds`); without the
-    first, the line says that evaluations aren't counted. On a CPU, a long run is told what takes less.
+    Evaluations and probes are included. The step time is the median of those steps' times, so that compiling and
+    warming up don't count; what is logged as eval/seconds or probe/seconds is taken out. `evaluation_seconds` and
+    `probe_seconds` take the step time and guess the seconds of one evaluation and one probe (see `judging_seconds`);
+    without the first, the line says that evaluations aren't counted. On a CPU, a long run is told what takes less.
     """
 
     def __init__(
@@ -79,25 +82,29 @@ class Estimate(pl.Callback):
         self._listener = Listener(self._hear)
         self._first_step = 0
         self._since = 0.0
+        self._told = False
         self._step_seconds: list[float] = []
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._first_step = trainer.global_step
         self._step_seconds = []
+        self._told = False
         self._listener.attach(trainer)
         self._since = time.monotonic()
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if len(self._step_seconds) >= TIMED_STEPS:
+        if self._told:
             return
         if pl_module.device.type == "cuda":
             torch.cuda.synchronize(pl_module.device)
         now = time.monotonic()
         self._step_seconds.append(max(0.0, now - self._since))
         self._since = now
-        if len(self._step_seconds) == TIMED_STEPS:
+        left = TIMED_STEPS - len(self._step_seconds)
+        if left == 0 or (left <= TIMED_STEPS - FEWEST_TIMED and left * self._step_seconds[-1] > PATIENCE):
+            self._told = True
             self._listener.detach(trainer)
             if trainer.is_global_zero:
                 self._report(trainer.max_steps, pl_module.device.type)
@@ -107,7 +114,7 @@ class Estimate(pl.Callback):
 
     def _report(self, max_steps: int, device: str) -> None:
         first, steps = self._first_step, max_steps - self._first_step
-        if max_steps < 0 or steps <= TIMED_STEPS:
+        if max_steps < 0 or steps <= len(self._step_seconds):
             return
         step_seconds = statistics.median(self._step_seconds)
         evaluations, evaluation = self._schedule.evaluations_left(first, max_steps), 0.0

@@ -13,7 +13,7 @@ import pytest
 from rotlab import compiled
 from tests.package_copy import PACKAGE, copy_package, replace_once, run_python
 
-COVERED = ("compiled.py", "vocab.py", "rng.py", "tasks", "contexts")
+COVERED = ("compiled.py", "vocab.py", "native.py", "rng.py", "tasks", "contexts")
 
 
 # --- the cache -----------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = (
     "compiled",
     "vocab",
+    "native",
     "rng",
     "tasks",
     "config",

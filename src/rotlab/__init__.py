@@ -4,6 +4,7 @@ The rooms, in the order data flow. A room imports only itself and those above it
 
     compiled    how functions are compiled and cached
     vocab       every symbol and its id; text to tokens and back
+    native      runs of tokens, by the C library's routines
     rng         random numbers that depend on a seed and an index alone
     tasks       what is asked: samplers, rules, one file per family
     config      typed, checked settings; what Hydra's YAML becomes

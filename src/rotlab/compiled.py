@@ -18,13 +18,9 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core.errors import NumbaExperimentalFeatureWarning
 
 _PACKAGE = Path(__file__).resolve().parent
-_COMPILED_ROOMS = ("compiled.py", "vocab.py", "rng.py", "tasks", "contexts")
-
-# The rules are called through a table of functions, which Numba has offered as "experimental" since 2020.
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+_COMPILED_ROOMS = ("compiled.py", "vocab.py", "native.py", "rng.py", "tasks", "contexts")
 
 
 def source_hash() -> str:
@@ -56,10 +52,43 @@ CACHE_FOLDER = cache_folder()
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """`function` compiled by Numba at its first call and kept in `CACHE_FOLDER`; the plain function without JIT."""
+    """`function` compiled by Numba at its first call and kept in `CACHE_FOLDER`; the plain function without JIT.
+
+    It may read and write the arrays that it is given, but neither make nor return one: so it needs no reference counts,
+    which would take longer than most of these functions do.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """As `compiled`, and written out wherever it is called: for what is called at each step with many arrays."""
+    return _compiled(function, _nrt=False, inline="always")
+
+
+def allocating(function: Callable[..., Any]) -> Any:
+    """As `compiled`, for what makes or returns arrays, and for what calls such a function."""
+    return _compiled(function)
+
+
+def choice_of(functions: Sequence[Any], number: str, *parameters: str) -> Any:
+    """A compiled function of `number` and `parameters`, by their names, that calls functions[number] with the latter.
+
+    It has an `if` for each of them, as the calls of a table of functions can't be compiled into their caller.
+    """
+    given = ", ".join(parameters)
+    source = f"def chosen({number}, {given}):\n"
+    for i in range(len(functions) - 1):
+        source += f"    if {number} == {i}:\n        return function_{i}({given})\n"
+    source += f"    return function_{len(functions) - 1}({given})\n"
+    names = {f"function_{i}": function for i, function in enumerate(functions)}
+    exec(source, names)
+    return numba.njit(_nrt=False, inline="always")(names["chosen"])
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE_FOLDER)
     try:
-        dispatcher = numba.njit(cache=True)(function)
+        dispatcher = numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = kept
     if not numba.config.DISABLE_JIT:

@@ -9,7 +9,7 @@ import pytest
 
 from rotlab.contexts import lengths, unfold
 from rotlab.contexts.driver import n_rows, solve_question
-from rotlab.contexts.memo import new_memo
+from rotlab.contexts.memo import GENERATION, clear, new_memo
 from rotlab.contexts.render import ENDLESS
 from rotlab.contexts.stream import add_question
 from rotlab.tasks import METHODS, TYPES, ProblemType, parse_question
@@ -225,6 +225,19 @@ def test_a_memo_of_any_size_finds_its_questions() -> None:
             memo, row = add_question(memo, parse_question(f"{number % 150}+1")[0])
             assert row == number % 150
         assert n_rows(memo) == 150
+
+
+def test_an_emptied_memo_forgets() -> None:
+    tokens = parse_question("12+34")[0]
+    memo, _ = add_question(new_memo(16), tokens)
+    memo.state[GENERATION] = (1 << 31) - 2
+    for turn in range(4):  # over the last generation and on from the first
+        clear(memo)
+        memo, first = add_question(memo, parse_question(f"{turn}+1")[0])
+        for _ in range(2):
+            memo, row = add_question(memo, tokens)
+            assert (first, row, n_rows(memo)) == (0, 1, 2)
+        assert 1 <= memo.state[GENERATION] < 1 << 31
 
 
 def test_what_is_solved_is_not_solved_again() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 from lightning.pytorch.trainer.connectors import data_connector
-from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from rotlab.config import ConfigError, run_directory
 from rotlab.data.stream import TrainingStream
@@ -61,7 +60,6 @@ def test_what_a_run_prints(
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)  # see rotlab.compiled
         run(config)
     assert [str(one.message) for one in shown] == []
     assert [record.message for record in caplog.records] == []

@@ -15,6 +15,7 @@ from rotlab.contexts.memo import (
     TYPE,
     Memo,
     clear,
+    end_question,
     new_memo,
     sampled,
     with_room,
@@ -49,7 +50,7 @@ from rotlab.contexts.stream import (
 from rotlab.rng import TRAIN, Draw, new_draw, seek
 from rotlab.tasks import TYPES, Sampler
 from rotlab.tasks.kit import ANSWER, ASK, ASK_TAIL, BELOW, CURSOR, ROW, START, View
-from rotlab.vocab import EQUALS, Tokens, notation
+from rotlab.vocab import Tokens, notation
 
 _NO_ROWS = 16
 # The most of a question that a message shows, in characters.
@@ -103,10 +104,8 @@ def plain_sampled(memo: Memo, sampler: Sampler, draw: Draw, difficulty: int) -> 
     while True:
         memo = with_room(memo, room)
         sampler.task.samplers[sampler.sampling](View(memo.text, memo.frame, 0), draw, difficulty)
-        end = int(memo.frame[CURSOR])
-        if end < memo.text.size:
-            memo.text[end] = EQUALS
-            memo.frame[CURSOR] = end + 1
+        if memo.frame[CURSOR] < memo.text.size:
+            end_question(memo)
             return memo
         memo.frame[CURSOR] = lo
         draw[:] = kept

@@ -3,7 +3,10 @@
 A memo is an arena of tokens and one row for each different question, in order of creation (X^1 first). A row knows
 its question's and its answer's place in the arena and the rows that it asked. Questions are found by their tokens.
 Everything is a flat array, so that a memo can be filled, read and emptied by compiled code; arrays that are too small
-are replaced by larger ones, which is why every function that writes returns the memo.
+are replaced by larger ones, which is why every function that may do so returns the memo.
+
+Questions start at a multiple of eight tokens and are followed by zeros up to the next, so that they are hashed and
+compared eight tokens at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rotlab.compiled import compiled
+from rotlab.compiled import allocating, compiled, inlined
+from rotlab.native import fill_tokens
 from rotlab.rng import Draw
 from rotlab.tasks.kit import (
     ANSWERS,
@@ -22,101 +26,124 @@ from rotlab.tasks.kit import (
     N_ANSWERS,
     START,
     View,
+    aligned,
 )  # fmt: skip
 from rotlab.tasks.registry import compiled_sampler, kind_of
 from rotlab.vocab import EQUALS, Tokens
 
 # Columns of `rows`: question text[QUESTION:QUESTION_END] (GO ... =), answer text[REPLY:REPLY_END] (... STOP; REPLY_END
-# is 0 until it is known), problem type, the rows that it asked links[LINKS:LINKS_END], whether the last is a tail.
-QUESTION, QUESTION_END, REPLY, REPLY_END, TYPE, LINKS, LINKS_END, TAILED, COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Places of `state`: numbers of rows, links and solved rows in use; the top frame (0: none).
-N_ROWS, N_LINKS, N_SOLVED, TOP, STATE = 0, 1, 2, 3, 4
+# is 0 until it is known), problem type, the rows that it asked links[LINKS:LINKS_END], whether the last is a tail, the
+# question's hash. NTH_SOLVED has nothing to do with its row: from the first on it lists the rows, sub-questions first.
+QUESTION, QUESTION_END, REPLY, REPLY_END, TYPE, LINKS, LINKS_END, TAILED = 0, 1, 2, 3, 4, 5, 6, 7
+HASH, NTH_SOLVED, COLUMNS = 8, 9, 10
+# Places of `state`: numbers of rows, links and solved rows in use; the top frame (0: none); how often the memo was
+# emptied, and one; how many tokens there was no room for.
+N_ROWS, N_LINKS, N_SOLVED, TOP, GENERATION, LACKING, STATE = 0, 1, 2, 3, 4, 5, 6
+
+_WORD = 8
+_MOST_GENERATIONS = (1 << 31) - 1
 
 
 class Memo(NamedTuple):
-    """Rows of questions and their contexts; see the module's docstring. `solved` lists rows, sub-questions first."""
+    """Rows of questions and their contexts; see the module's docstring.
+
+    words: the text's memory, eight tokens a number. slots: a hash table of rows, each with the generation that it
+    belongs to, so that emptying the memo costs nothing.
+    """
 
     text: Tokens
+    words: NDArray[np.int64]
     frame: NDArray[np.int64]
     rows: NDArray[np.int64]
     links: NDArray[np.int64]
-    solved: NDArray[np.int64]
-    hashes: NDArray[np.int64]
     slots: NDArray[np.int64]
     state: NDArray[np.int64]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process, text and words still share their memory."""
+        return _memo, (self.text, *self[2:])
 
-@compiled
+
+def _memo(text: Tokens, *others: Any) -> Memo:
+    return Memo(text, text.view(np.int64), *others)
+
+
+@allocating
 def new_memo(size: int) -> Memo:
     """An empty memo with room for some `size` rows, at least one."""
     n_slots = 64
     while n_slots < 4 * size:
         n_slots *= 2
+    text = np.empty(size * 8 * _WORD, np.uint8)
     memo = Memo(
-        np.empty(size * 64, np.uint8),
+        text,
+        text.view(np.int64),
         np.zeros(size * 8, np.int64),
         np.zeros((size, COLUMNS), np.int64),
         np.empty(size * 4, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
         np.zeros(n_slots, np.int64),
         np.zeros(STATE, np.int64),
     )
-    memo.frame[CURSOR] = 0
+    memo.state[GENERATION] = 1
     return memo
 
 
 @compiled
 def clear(memo: Memo) -> None:
-    """Empty the memo, in time proportional to what it holds."""
-    mask = memo.slots.size - 1
-    for row in range(memo.state[N_ROWS]):
-        at = memo.hashes[row] & mask
-        while memo.slots[at] != row + 1:
-            at = (at + 1) & mask
-        memo.slots[at] = -1
-    for row in range(memo.state[N_ROWS]):
-        at = memo.hashes[row] & mask
-        while memo.slots[at] != 0:
-            if memo.slots[at] == -1:
-                memo.slots[at] = 0
-            at = (at + 1) & mask
+    """Empty the memo."""
+    generation = memo.state[GENERATION] + 1
+    if generation > _MOST_GENERATIONS:
+        memo.slots[:] = 0
+        generation = 1
     memo.state[:] = 0
+    memo.state[GENERATION] = generation
     memo.frame[CURSOR] = 0
 
 
 @compiled
-def question_hash(text: Tokens, lo: int, hi: int) -> int:
-    """A 62-bit hash of text[lo:hi]."""
-    low, high = 0x1B873593, 0x2545F491
-    for at in range(lo, hi):
-        low = ((low ^ int(text[at])) * 0x01000193) & 0x7FFFFFFF
-        high = ((high + int(text[at]) + 1) * 0x2C1B3C6D) & 0x7FFFFFFF
-        high ^= high >> 13
-    low ^= high >> 7
-    low = (low * 0x297A2D39) & 0x7FFFFFFF
-    return (high << 31) | (low ^ (low >> 15))
+def hash_of(words: NDArray[np.int64], lo: int, hi: int, factor: int) -> int:
+    """A 62-bit hash of the question text[lo:hi]; another odd factor gives an independent one."""
+    hashed = int(hi - lo)
+    for at in range(lo >> 3, (hi + 7) >> 3):
+        hashed = ((hashed ^ int(words[at])) * factor) & 0x3FFFFFFFFFFFFFFF
+        hashed ^= hashed >> 31
+    hashed = (hashed * 0x1B03738712FAD5C9) & 0x3FFFFFFFFFFFFFFF
+    return hashed ^ (hashed >> 29)
 
 
 @compiled
-def find_row(memo: Memo, text: Tokens, lo: int, hi: int, hashed: int) -> int:
-    """The row of the question text[lo:hi], which may stand in another memo's text; -1 if there is none."""
+def question_hash(words: NDArray[np.int64], lo: int, hi: int) -> int:
+    """The hash by which a memo finds a question."""
+    return hash_of(words, lo, hi, 0x1E3779B97F4A7C15)
+
+
+@compiled
+def find_row(memo: Memo, words: NDArray[np.int64], lo: int, hi: int, hashed: int) -> int:
+    """The row of the question text[lo:hi], which may stand in another memo; -1 if there is none."""
     mask = memo.slots.size - 1
+    generation = memo.state[GENERATION]
     at = hashed & mask
-    while memo.slots[at] != 0:
-        row = memo.slots[at] - 1
-        if memo.hashes[row] == hashed:
-            start = memo.rows[row, QUESTION]
-            if memo.rows[row, QUESTION_END] - start == hi - lo:
-                same = True
-                for i in range(hi - lo):
-                    if memo.text[start + i] != text[lo + i]:
-                        same = False
-                        break
-                if same:
-                    return row
+    while memo.slots[at] >> 32 == generation:
+        row = memo.slots[at] & 0xFFFFFFFF
+        if memo.rows[row, HASH] == hashed and memo.rows[row, QUESTION_END] - memo.rows[row, QUESTION] == hi - lo:
+            start, first = memo.rows[row, QUESTION] >> 3, lo >> 3
+            n = (hi - lo + 7) >> 3
+            same = 0
+            while same < n and memo.words[start + same] == words[first + same]:
+                same += 1
+            if same == n:
+                return row
         at = (at + 1) & mask
     return -1
+
+
+@compiled
+def _put_in_slot(slots: NDArray[np.int64], hashed: int, row: int, generation: int) -> None:
+    mask = slots.size - 1
+    at = hashed & mask
+    while slots[at] >> 32 == generation:
+        at = (at + 1) & mask
+    slots[at] = (generation << 32) | row
 
 
 @compiled
@@ -129,16 +156,12 @@ def add_row(memo: Memo, lo: int, hi: int, hashed: int) -> int:
     memo.rows[row, REPLY_END] = 0
     memo.rows[row, TAILED] = 0
     memo.rows[row, TYPE] = kind_of(memo.text, lo, hi)
-    memo.hashes[row] = hashed
-    mask = memo.slots.size - 1
-    at = hashed & mask
-    while memo.slots[at] != 0:
-        at = (at + 1) & mask
-    memo.slots[at] = row + 1
+    memo.rows[row, HASH] = hashed
+    _put_in_slot(memo.slots, hashed, row, memo.state[GENERATION])
     return row
 
 
-@compiled
+@allocating
 def _larger(array: Any, size: int) -> Any:
     grown = np.zeros(size, array.dtype)
     grown[: array.size] = array
@@ -152,31 +175,26 @@ def open_frames_end(memo: Memo) -> int:
     return FIRST_FRAME if top == 0 else top + ANSWERS + 3 * memo.frame[top + N_ANSWERS]
 
 
-@compiled
+@allocating
 def with_room(memo: Memo, tokens: int) -> Memo:
     """The memo with room for one more row, frame and answer, the links of all frames, and `tokens` more tokens."""
     n_rows, frames_end = memo.state[N_ROWS], open_frames_end(memo)
-    text, frame, rows, links, solved, hashes, slots, state = memo
-    if memo.frame[CURSOR] + tokens > text.size:
-        text = _larger(text, 2 * text.size + tokens)
+    text, words, frame, rows, links, slots, state = memo
+    if memo.frame[CURSOR] + tokens + _WORD > text.size:
+        text = _larger(text, aligned(2 * text.size + tokens))
+        words = text.view(np.int64)
     if frames_end + 2 * ANSWERS > frame.size:
         frame = _larger(frame, 2 * frame.size + 64)
     if memo.state[N_LINKS] + frames_end // 3 > links.size:
         links = _larger(links, 2 * links.size + frames_end)
-    if n_rows + 1 > solved.size:
-        solved = _larger(solved, 2 * solved.size)
-        hashes = _larger(hashes, 2 * hashes.size)
+    if n_rows + 1 > rows.shape[0]:
         wider = np.zeros((2 * rows.shape[0], COLUMNS), np.int64)
         wider[: rows.shape[0]] = rows
         rows = wider
         slots = np.zeros(2 * slots.size, np.int64)
-        mask = slots.size - 1
         for row in range(n_rows):
-            at = hashes[row] & mask
-            while slots[at] != 0:
-                at = (at + 1) & mask
-            slots[at] = row + 1
-    return Memo(text, frame, rows, links, solved, hashes, slots, state)
+            _put_in_slot(slots, rows[row, HASH], row, state[GENERATION])
+    return Memo(text, words, frame, rows, links, slots, state)
 
 
 @compiled
@@ -184,26 +202,36 @@ def needs_room(memo: Memo, tokens: int) -> bool:
     """Whether `with_room` must make larger arrays."""
     frames_end = open_frames_end(memo)
     return (
-        memo.frame[CURSOR] + tokens > memo.text.size
+        memo.frame[CURSOR] + tokens + _WORD > memo.text.size
         or frames_end + 2 * ANSWERS > memo.frame.size
         or memo.state[N_LINKS] + frames_end // 3 > memo.links.size
-        or memo.state[N_ROWS] + 1 > memo.solved.size
+        or memo.state[N_ROWS] + 1 > memo.rows.shape[0]
     )
 
 
 @compiled
+def end_question(memo: Memo) -> None:
+    """Close the question text[START:cursor] with `=`; there is room for it and the zeros behind it."""
+    end = memo.frame[CURSOR]
+    memo.text[end] = EQUALS
+    memo.frame[CURSOR] = end + 1
+    fill_tokens(memo.text, end + 1, aligned(end + 1), 0)
+
+
+@inlined
 def enter(memo: Memo) -> tuple[int, bool]:
     """The row of the question text[START:cursor], and whether it is new; a known one's text is dropped."""
     lo, hi = memo.frame[START], memo.frame[CURSOR]
-    hashed = question_hash(memo.text, lo, hi)
-    row = find_row(memo, memo.text, lo, hi, hashed)
+    hashed = question_hash(memo.words, lo, hi)
+    row = find_row(memo, memo.words, lo, hi, hashed)
     if row >= 0:
         memo.frame[CURSOR] = lo
         return row, False
+    memo.frame[CURSOR] = aligned(hi)  # the zeros behind it are part of what is compared
     return add_row(memo, lo, hi, hashed), True
 
 
-@compiled
+@allocating
 def sampled(memo: Memo, number: int, draw: Draw, difficulty: int) -> Memo:
     """Have a compiled sampler write its question to text[START:cursor]; the memo, grown until it fits."""
     room = 256
@@ -212,9 +240,8 @@ def sampled(memo: Memo, number: int, draw: Draw, difficulty: int) -> Memo:
         lo = memo.frame[CURSOR]
         at = draw.copy()
         compiled_sampler(number, View(memo.text, memo.frame, 0), draw, difficulty)
-        memo.frame[CURSOR] += 1
-        if memo.frame[CURSOR] <= memo.text.size:
-            memo.text[memo.frame[CURSOR] - 1] = EQUALS
+        if memo.frame[CURSOR] < memo.text.size:
+            end_question(memo)
             return memo
         memo.frame[CURSOR] = lo
         draw[:] = at

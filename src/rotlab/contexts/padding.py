@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rotlab.compiled import compiled
+from rotlab.compiled import allocating, compiled
 from rotlab.contexts.render import target
 from rotlab.contexts.stream import Batch
 from rotlab.vocab import Vocabulary
@@ -13,7 +13,7 @@ from rotlab.vocab import Vocabulary
 ABSENT = Vocabulary.absent
 
 
-@compiled
+@allocating
 def cut_points(lengths_N: NDArray[np.int64], overhead: int, most: int) -> NDArray[np.int64]:
     """Where to cut a sorted list of lengths into groups, each padded to its longest: cheapest total, exactly.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotlab.compiled import compiled
+from rotlab.compiled import allocating, compiled
 from rotlab.contexts.memo import (
     LINKS,
     LINKS_END,
     N_SOLVED,
+    NTH_SOLVED,
     QUESTION,
     QUESTION_END,
     REPLY,
@@ -20,6 +21,7 @@ from rotlab.contexts.memo import (
     TAILED,
     Memo,
 )  # fmt: skip
+from rotlab.native import copy_tokens, fill_tokens
 from rotlab.vocab import PAD, TAIL, THINK, Tokens
 
 Q, Q_SUB, A_SUB, A, T = 0, 1, 2, 3, 4
@@ -53,7 +55,7 @@ def wt_length(memo: Memo, row: int) -> int:
     return rows[row, QUESTION_END] - rows[row, QUESTION] + rows[row, REPLY_END] - rows[row, REPLY]
 
 
-@compiled
+@allocating
 def cot_length(memo: Memo, row: int) -> int:
     """The length of a row's CoT context without unravelling it: saturates at ENDLESS.
 
@@ -62,7 +64,7 @@ def cot_length(memo: Memo, row: int) -> int:
     rows = memo.rows
     flat = np.zeros(rows.shape[0], np.int64)
     for i in range(memo.state[N_SOLVED]):
-        one = memo.solved[i]
+        one = rows[i, NTH_SOLVED]
         length = 0 if rows[one, TAILED] != 0 else rows[one, REPLY_END] - rows[one, REPLY]
         for j in range(rows[one, LINKS], rows[one, LINKS_END]):
             child = memo.links[j]
@@ -73,7 +75,7 @@ def cot_length(memo: Memo, row: int) -> int:
     return min(ENDLESS, flat[row] + rows[row, QUESTION_END] - rows[row, QUESTION])
 
 
-@compiled
+@allocating
 def context_length(memo: Memo, row: int, method: int) -> int:
     """The printed length of a row's context under a method."""
     if method == ROT:
@@ -83,11 +85,10 @@ def context_length(memo: Memo, row: int, method: int) -> int:
 
 @compiled
 def _copy(memo: Memo, lo: int, hi: int, segment: int, tokens: Tokens, segments: Tokens, at: int) -> int:
-    for i in range(lo, hi):
-        tokens[at] = memo.text[i]
-        segments[at] = segment
-        at += 1
-    return at
+    end = at + hi - lo
+    copy_tokens(tokens, at, memo.text, lo, hi)
+    fill_tokens(segments, at, end, segment)
+    return end
 
 
 @compiled
@@ -113,7 +114,7 @@ def _render_rot(memo: Memo, row: int, tokens: Tokens, segments: Tokens, at: int)
     return _copy(memo, rows[row, REPLY], rows[row, REPLY_END], A, tokens, segments, at)
 
 
-@compiled
+@allocating
 def _render_cot(memo: Memo, row: int, tokens: Tokens, segments: Tokens, at: int) -> int:
     """Unravel depth first; `stack` holds the open rows and the next link of each."""
     rows = memo.rows
@@ -139,7 +140,7 @@ def _render_cot(memo: Memo, row: int, tokens: Tokens, segments: Tokens, at: int)
     return at
 
 
-@compiled
+@allocating
 def render(memo: Memo, row: int, method: int, tokens: Tokens, segments: Tokens, at: int) -> int:
     """Write a row's context to tokens[at:] and segments[at:], which have room for it; where it ends."""
     at = _copy_question(memo, row, False, Q, tokens, segments, at)
@@ -160,7 +161,7 @@ def target(tokens: Tokens, segments: Tokens, i: int) -> int:
     return tokens[i]
 
 
-@compiled
+@allocating
 def targets_of(tokens: Tokens, segments: Tokens) -> Tokens:
     """All of Y."""
     targets = np.empty_like(tokens)

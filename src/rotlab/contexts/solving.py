@@ -6,12 +6,14 @@ question that the memo knows is answered from there.
 
 from __future__ import annotations
 
-from rotlab.compiled import compiled
+from rotlab.compiled import allocating, compiled, inlined
 from rotlab.contexts.memo import (
+    LACKING,
     LINKS,
     LINKS_END,
     N_LINKS,
     N_SOLVED,
+    NTH_SOLVED,
     QUESTION,
     QUESTION_END,
     REPLY,
@@ -20,6 +22,7 @@ from rotlab.contexts.memo import (
     TOP,
     TYPE,
     Memo,
+    end_question,
     enter,
     needs_room,
     open_frames_end,
@@ -39,14 +42,20 @@ from rotlab.tasks.kit import (
     ROW,
     START,
     View,
+    aligned,
 )  # fmt: skip
 from rotlab.tasks.registry import N_COMPILED, compiled_rule
-from rotlab.vocab import EQUALS, GO, STOP
+from rotlab.vocab import GO, STOP
 
 # What `solve` is told where no rule has spoken, and what it tells: all is solved; a plain Python rule must speak for
 # the top frame; or what is wrong with the top frame's question, which the frame below asked.
 NOTHING, DONE, PAUSED, FAILED = 0, 0, 1, 2
 CIRCULAR, UNKNOWN, ENDLESS = 3, 4, 5
+# Within `solve`: the memo has no room for the next thing.
+FULL = 6
+
+# So many tokens there is always room for.
+_STEP = 64
 
 # Recursion without an end is told by what it holds: so many numbers in open frames, or tokens in all.
 _MOST_IN_FRAMES, _MOST_TOKENS = 1 << 22, 1 << 30
@@ -76,7 +85,7 @@ def _receive(memo: Memo, row: int) -> None:
     memo.frame[base + N_ANSWERS] += 1
 
 
-@compiled
+@inlined
 def _finish(memo: Memo, reply: int, reply_end: int) -> None:
     """The top frame's answer is text[reply:reply_end]; so is that of every frame that waits for it in a tail."""
     while True:
@@ -90,7 +99,7 @@ def _finish(memo: Memo, reply: int, reply_end: int) -> None:
             memo.links[memo.state[N_LINKS] + i] = memo.frame[base + ANSWERS + 3 * i]
         memo.state[N_LINKS] += memo.frame[base + N_ANSWERS]
         memo.rows[row, LINKS_END] = memo.state[N_LINKS]
-        memo.solved[memo.state[N_SOLVED]] = row
+        memo.rows[memo.state[N_SOLVED], NTH_SOLVED] = row
         memo.state[N_SOLVED] += 1
         below = memo.frame[base + BELOW]
         memo.state[TOP] = below
@@ -113,47 +122,58 @@ def _is_endless(memo: Memo) -> bool:
     return open_frames_end(memo) > _MOST_IN_FRAMES or memo.frame[CURSOR] > _MOST_TOKENS
 
 
-@compiled
+@allocating
 def solve(memo: Memo, said: int) -> tuple[Memo, int]:
     """Solve what was begun: (memo, DONE), or (memo, PAUSED) where a plain Python rule must speak for the top frame.
 
-    Call it again with what that rule said. CIRCULAR, UNKNOWN and ENDLESS end it for good: see `driver.fault`.
+    Call it again with what that rule said. CIRCULAR, UNKNOWN and ENDLESS end it for good: see `driver.rule_says`.
     """
-    while memo.state[TOP] != 0:
-        base = memo.state[TOP]
-        if said == NOTHING:
-            if needs_room(memo, 64):
-                if _is_endless(memo):
-                    return memo, ENDLESS
-                memo = with_room(memo, 64)
-            kind = memo.rows[memo.frame[base + ROW], TYPE]
-            if kind < 0:
-                return memo, UNKNOWN
-            memo.frame[START] = memo.frame[CURSOR]
-            memo.text[memo.frame[CURSOR]] = GO
-            memo.frame[CURSOR] += 1
-            if kind >= N_COMPILED:
-                return memo, PAUSED
-            said = compiled_rule(kind, View(memo.text, memo.frame, base))
-        start, end = memo.frame[START], memo.frame[CURSOR]
-        if end >= memo.text.size:
-            if _is_endless(memo):
-                return memo, ENDLESS
-            memo.frame[CURSOR] = start
-            memo = with_room(memo, 2 * (end - start) + 64)
-            said = NOTHING
-            continue
-        memo.text[end] = STOP if said == ANSWER else EQUALS
-        memo.frame[CURSOR] = end + 1
-        if said == ANSWER:
-            _finish(memo, start + 1, end + 1)
-        elif not _ask(memo, said):
-            return memo, CIRCULAR
-        said = NOTHING
-    return memo, DONE
+    status = _solve_in_place(memo, said)
+    while status == FULL:
+        if _is_endless(memo):
+            return memo, ENDLESS
+        memo = with_room(memo, memo.state[LACKING])
+        status = _solve_in_place(memo, NOTHING)
+    return memo, status
 
 
 @compiled
+def _solve_in_place(memo: Memo, said: int) -> int:
+    """What `solve` does, until the memo is FULL."""
+    while memo.state[TOP] != 0:
+        base = memo.state[TOP]
+        if said == NOTHING:
+            if needs_room(memo, _STEP):
+                memo.state[LACKING] = _STEP
+                return FULL
+            kind = memo.rows[memo.frame[base + ROW], TYPE]
+            if kind < 0:
+                return UNKNOWN
+            start = aligned(memo.frame[CURSOR])
+            memo.frame[START] = start
+            memo.text[start] = GO
+            memo.frame[CURSOR] = start + 1
+            if kind >= N_COMPILED:
+                return PAUSED
+            said = compiled_rule(kind, View(memo.text, memo.frame, base))
+        start, end = memo.frame[START], memo.frame[CURSOR]
+        if end >= memo.text.size:
+            memo.frame[CURSOR] = start
+            memo.state[LACKING] = 2 * (end - start) + _STEP
+            return FULL
+        if said == ANSWER:
+            memo.text[end] = STOP
+            memo.frame[CURSOR] = end + 1
+            _finish(memo, start + 1, end + 1)
+        else:
+            end_question(memo)
+            if not _ask(memo, said):
+                return CIRCULAR
+        said = NOTHING
+    return DONE
+
+
+@inlined
 def _ask(memo: Memo, said: int) -> bool:
     """The top frame asks the question text[START:cursor]; False if one of its own ancestors is answering that."""
     base = memo.state[TOP]

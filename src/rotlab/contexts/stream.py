@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rotlab.compiled import compiled
-from rotlab.contexts.memo import N_ROWS, Memo, clear, enter, find_row, question_hash, sampled, with_room
+from rotlab.compiled import allocating, compiled
+from rotlab.contexts.memo import N_ROWS, Memo, clear, end_question, enter, find_row, question_hash, sampled, with_room
 from rotlab.contexts.render import ROT, context_length, render
 from rotlab.contexts.solving import DONE, FAILED, NOTHING, PAUSED, begin, solve
 from rotlab.rng import Draw, below, seek
-from rotlab.tasks.kit import CURSOR, START
+from rotlab.tasks.kit import CURSOR, START, aligned
 from rotlab.tasks.registry import N_COMPILED_SAMPLERS
 from rotlab.vocab import Tokens
 
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-@compiled
+@allocating
 def _with_space(batch: Batch, end: int) -> Batch:
     if end <= batch.tokens.size:
         return batch
@@ -51,7 +51,7 @@ def _with_space(batch: Batch, end: int) -> Batch:
     return Batch(tokens, segments, batch.offsets)
 
 
-@compiled
+@allocating
 def _draw_problem(memo: Memo, draw: Draw, job: Job) -> tuple[Memo, int]:
     """The emptied memo with the next draw of problem job[INDEX] in text[START:cursor]."""
     if job[TRIES] >= MOST_TRIES:
@@ -86,7 +86,7 @@ def _begin_problem(memo: Memo, held_out: Memo, job: Job) -> bool:
     return True
 
 
-@compiled
+@allocating
 def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: int) -> tuple[Memo, Batch, int]:
     """Draw examples job[INDEX] .. job[END]-1 into the batch, a context each.
 
@@ -134,10 +134,10 @@ def contains(questions: Memo, memo: Memo) -> bool:
     if questions.state[N_ROWS] == 0:
         return False
     lo, hi = memo.frame[START], memo.frame[CURSOR]
-    return find_row(questions, memo.text, lo, hi, question_hash(memo.text, lo, hi)) >= 0
+    return find_row(questions, memo.words, lo, hi, question_hash(memo.words, lo, hi)) >= 0
 
 
-@compiled
+@allocating
 def collect(questions: Memo, draw: Draw, job: Job, wanted: int) -> tuple[Memo, int]:
     """Draw questions from index job[INDEX] on until `questions` has `wanted` different ones, or job[END] is reached."""
     while questions.state[N_ROWS] < wanted and job[INDEX] < job[END]:
@@ -152,19 +152,20 @@ def collect(questions: Memo, draw: Draw, job: Job, wanted: int) -> tuple[Memo, i
     return questions, DONE
 
 
-@compiled
+@allocating
 def add_question(memo: Memo, tokens: Tokens) -> tuple[Memo, int]:
     """Put the question `tokens` = GO ... = into the memo, unsolved; its row."""
-    memo = with_room(memo, tokens.size)
-    lo = memo.frame[CURSOR]
-    memo.text[lo : lo + tokens.size] = tokens
+    memo = with_room(memo, tokens.size + 8)
+    lo = aligned(memo.frame[CURSOR])
+    memo.text[lo : lo + tokens.size - 1] = tokens[:-1]
     memo.frame[START] = lo
-    memo.frame[CURSOR] = lo + tokens.size
+    memo.frame[CURSOR] = lo + tokens.size - 1
+    end_question(memo)
     row, _ = enter(memo)
     return memo, row
 
 
-@compiled
+@allocating
 def solve_questions(
     memo: Memo, tokens: Tokens, offsets: NDArray[np.int64], roots: NDArray[np.int64], job: Job, most_rows: int,
     said: int,

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rotlab.compiled import compiled
-from rotlab.contexts.memo import LINKS, LINKS_END, N_SOLVED, QUESTION, QUESTION_END, Memo
+from rotlab.compiled import allocating, compiled
+from rotlab.contexts.memo import HASH, LINKS, LINKS_END, N_SOLVED, NTH_SOLVED, QUESTION, QUESTION_END, Memo, hash_of
 from rotlab.contexts.render import context_length, render
 from rotlab.contexts.stream import Batch
-from rotlab.vocab import Tokens
 
 UNKNOWN, WRONG, RIGHT = 0, 1, 2
 
@@ -27,22 +26,16 @@ class Verdicts(NamedTuple):
     used: NDArray[np.int64]
 
 
-@compiled
+@allocating
 def new_verdicts(size: int) -> Verdicts:
     """An empty table of `size` places, a power of two."""
     return Verdicts(np.zeros((size, 2), np.int64), np.zeros(size, np.uint8), np.zeros(1, np.int64))
 
 
 @compiled
-def _second_hash(text: Tokens, lo: int, hi: int) -> int:
-    """62 bits that are independent of `question_hash`."""
-    low, high = 0x3C6EF372, 0x1F83D9AB
-    for at in range(lo, hi):
-        low = ((low + int(text[at]) + 7) * 0x2545F493) & 0x7FFFFFFF
-        low ^= low >> 11
-        high = ((high ^ int(text[at])) * 0x0019660D + 0x3C6EF35F) & 0x7FFFFFFF
-        high ^= high >> 15
-    return (high << 31) | low
+def _second_hash(memo: Memo, row: int) -> int:
+    """62 bits that are independent of the memo's own hash."""
+    return hash_of(memo.words, memo.rows[row, QUESTION], memo.rows[row, QUESTION_END], 0x2545F4914F6CDD1D)
 
 
 @compiled
@@ -55,18 +48,18 @@ def _place(verdicts: Verdicts, first: int, second: int) -> int:
     return at
 
 
-@compiled
+@allocating
 def look_up(verdicts: Verdicts, memo: Memo, rows_R: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The verdict of each row, UNKNOWN where it was not judged."""
     found_R = np.empty(rows_R.size, np.uint8)
     for i in range(rows_R.size):
         row = rows_R[i]
-        second = _second_hash(memo.text, memo.rows[row, QUESTION], memo.rows[row, QUESTION_END])
-        found_R[i] = verdicts.verdict_N[_place(verdicts, memo.hashes[row], second)]
+        second = _second_hash(memo, row)
+        found_R[i] = verdicts.verdict_N[_place(verdicts, memo.rows[row, HASH], second)]
     return found_R
 
 
-@compiled
+@allocating
 def record(verdicts: Verdicts, memo: Memo, rows_R: NDArray[np.int64], verdict_R: NDArray[np.uint8]) -> Verdicts:
     """The table with the verdicts of new rows, grown where it was half full."""
     while 2 * (verdicts.used[0] + rows_R.size) > verdicts.verdict_N.size:
@@ -80,21 +73,21 @@ def record(verdicts: Verdicts, memo: Memo, rows_R: NDArray[np.int64], verdict_R:
         verdicts = grown
     for i in range(rows_R.size):
         row = rows_R[i]
-        second = _second_hash(memo.text, memo.rows[row, QUESTION], memo.rows[row, QUESTION_END])
-        at = _place(verdicts, memo.hashes[row], second)
-        verdicts.keys_N2[at, 0] = memo.hashes[row]
+        second = _second_hash(memo, row)
+        at = _place(verdicts, memo.rows[row, HASH], second)
+        verdicts.keys_N2[at, 0] = memo.rows[row, HASH]
         verdicts.keys_N2[at, 1] = second
         verdicts.verdict_N[at] = verdict_R[i]
     verdicts.used[0] += rows_R.size
     return verdicts
 
 
-@compiled
+@allocating
 def aggregate(memo: Memo, verdict_R: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Whether each row and all that it asks, directly or not, is right (App. K); verdict_R by row."""
     right_R = np.zeros(verdict_R.size, np.bool_)
     for i in range(memo.state[N_SOLVED]):
-        row = memo.solved[i]
+        row = memo.rows[i, NTH_SOLVED]
         right = verdict_R[row] == RIGHT
         for j in range(memo.rows[row, LINKS], memo.rows[row, LINKS_END]):
             right = right and right_R[memo.links[j]]
@@ -102,7 +95,7 @@ def aggregate(memo: Memo, verdict_R: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return right_R
 
 
-@compiled
+@allocating
 def lengths_of(memo: Memo, rows_R: NDArray[np.int64], method: int) -> NDArray[np.int64]:
     """The printed length of each row's context."""
     lengths_R = np.empty(rows_R.size, np.int64)
@@ -111,7 +104,7 @@ def lengths_of(memo: Memo, rows_R: NDArray[np.int64], method: int) -> NDArray[np
     return lengths_R
 
 
-@compiled
+@allocating
 def render_rows(memo: Memo, rows_R: NDArray[np.int64], lengths_R: NDArray[np.int64], method: int) -> Batch:
     """The contexts of rows, one after another."""
     total = lengths_R.sum()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.compiled import compiled
+from rotlab.native import copy_tokens, fill_tokens, find_token
 from rotlab.vocab import GO, ID, Tokens
 
 # What a rule says next.
@@ -41,6 +42,12 @@ class Span(NamedTuple):
 
     lo: int
     hi: int
+
+
+@compiled
+def aligned(at: int) -> int:
+    """The first multiple of eight from `at` on: where texts begin in the arena."""
+    return (at + 7) & ~7
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
@@ -104,10 +111,7 @@ def without_last(span: Span) -> Span:
 @compiled
 def find(v: View, span: Span, symbol: int) -> int:
     """Where `symbol` first stands in the span; its end if nowhere."""
-    at = span.lo
-    while at < span.hi and v.text[at] != symbol:
-        at += 1
-    return at
+    return find_token(v.text, span.lo, span.hi, symbol)
 
 
 @compiled
@@ -191,9 +195,12 @@ def put(v: View, symbol: int) -> None:
 
 @compiled
 def put_span(v: View, span: Span) -> None:
-    """Write a copy of a span, token by token."""
-    for at in range(span.lo, span.hi):
-        put(v, v.text[at])
+    """Write a copy of a span."""
+    at = v.frame[CURSOR]
+    end = at + max(0, size(span))
+    v.frame[CURSOR] = end
+    if end <= v.text.size:
+        copy_tokens(v.text, at, v.text, span.lo, span.hi)
 
 
 @compiled
@@ -208,12 +215,15 @@ def put_number(v: View, span: Span) -> None:
 @compiled
 def put_int(v: View, n: int) -> None:
     """Write an integer n >= 0."""
-    power = 1
-    while n // power >= 10:
+    power = 10
+    while n >= power:
         power *= 10
-    while power > 0:
-        put(v, n // power % 10)
+    while power > 10:
         power //= 10
+        digit = n // power
+        put(v, digit)
+        n -= digit * power
+    put(v, n)
 
 
 @compiled
@@ -223,7 +233,7 @@ def reserve(v: View, length: int) -> Span:
     v.frame[CURSOR] = lo + length
     if lo + length > v.text.size:
         return Span(0, 0)
-    v.text[lo : lo + length] = 0
+    fill_tokens(v.text, lo, lo + length, 0)
     return Span(lo, lo + length)
 
 
@@ -327,7 +337,7 @@ def say_number(v: View, span: Span) -> int:
 @compiled
 def begin_question(v: View) -> None:
     """A sampler's question starts here; what it wrote before was for its own use."""
-    v.frame[START] = v.frame[CURSOR]
+    v.frame[START] = v.frame[CURSOR] = aligned(v.frame[CURSOR])
     put(v, GO)
 
 

@@ -7,11 +7,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numba import literal_unroll
 
-from rotlab.compiled import compiled
-from rotlab.rng import Draw
-from rotlab.tasks.kit import View
+from rotlab.compiled import choice_of, compiled
 from rotlab.tasks.task import METHODS, ProblemType, Task
 from rotlab.vocab import ID, SYMBOLS, Tokens, Vocabulary, decode, encode
 
@@ -87,26 +84,8 @@ def kind_of(text: Tokens, lo: int, hi: int) -> int:
     return MARKS_2S[1 if at < hi and text[at] == mark else 0, mark]
 
 
-@compiled
-def compiled_rule(kind: int, v: View) -> int:
-    """What the compiled rule of `kind` says next."""
-    i = 0
-    said = 0
-    for rule in literal_unroll(COMPILED_RULES):
-        if i == kind:
-            said = rule(v)
-        i += 1
-    return said
-
-
-@compiled
-def compiled_sampler(number: int, v: View, draw: Draw, difficulty: int) -> None:
-    """Have the compiled sampler of this number write its question."""
-    i = 0
-    for sampler in literal_unroll(COMPILED_SAMPLERS):
-        if i == number:
-            sampler(v, draw, difficulty)
-        i += 1
+compiled_rule = choice_of(COMPILED_RULES, "kind", "v")
+compiled_sampler = choice_of(COMPILED_SAMPLERS, "number", "v", "draw", "difficulty")
 
 
 def reached(name: str) -> tuple[ProblemType, ...]:

@@ -27,7 +27,7 @@ test: lint ## Lint, check types and run the tests, as CI does
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 test-slow: setup ## Run the long checks that `test` leaves out
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4
 
 lint: setup ## Check style, format and types
 	$(BIN)/ruff check

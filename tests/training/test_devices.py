@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,7 +130,9 @@ def test_a_rank_that_is_gone_ends_the_run(tmp_path: Path) -> None:
         os.kill(ranks[1], signal.SIGKILL)
         assert process.wait(60) not in (0, None)
         assert process.stderr is not None
-        assert "the process of device 1 was ended by SIGKILL" in process.stderr.read()
+        said = process.stderr.read()
+        assert "the process of device 1 was ended by SIGKILL" in said
+        assert "Traceback" not in said
         assert all(is_gone(rank) for rank in ranks)
 
 
@@ -169,7 +172,26 @@ def test_a_signal_stops_both_and_the_same_command_goes_on(tmp_path: Path) -> Non
     assert list(series(run_directory(config), "train/loss")) == list(range(1, 301))
 
 
-@pytest.mark.parametrize("tasks", ["1", "4"])
+@needs_proc
+@pytest.mark.slow
+def test_a_signal_to_one_in_an_evaluation_stops_both(tmp_path: Path) -> None:
+    """Its fellow, which waits for it there, is not said to have failed."""
+    many = ("data.test_problems=5000", "difficulty=8", "evaluation.every_n_steps=20")
+    overrides = tiny_overrides(tmp_path, "recipe.max_steps=1000", "trainer.log_every_n_steps=1", *many, TWO)
+    with training(*overrides) as process:
+        assert process.stdout is not None
+        assert any(line.startswith("step 20/") for line in process.stdout)
+        time.sleep(0.3)
+        os.kill(ranks_of(process.pid)[1], signal.SIGTERM)
+        assert process.wait(60) == 143
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+    manifest = read_manifest(run_directory(tiny_config(tmp_path, "recipe.max_steps=1000", "difficulty=8", *many[:1])))
+    assert manifest is not None
+    assert (manifest.status, manifest.step) == ("interrupted", 20)
+
+
+@pytest.mark.parametrize("tasks", ["1", "4", "2(x1)"])
 def test_slurm_that_contradicts_is_an_error(tmp_path: Path, tasks: str) -> None:
     done = train(*tiny_overrides(tmp_path, TWO), SLURM_NTASKS=tasks)
     assert done.returncode == 2

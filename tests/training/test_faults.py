@@ -281,7 +281,7 @@ def test_a_run_without_metrics_csv_can_be_resumed(tmp_path: Path) -> None:
     directory = stopped(config, tmp_path / "log", after=5)
     assert run(config).manifest.status == "finished"
     assert not (directory / "metrics.csv").exists()
-    assert loggers.build_loggers(config, directory) == []
+    assert loggers.build_loggers(config, directory, manifest_of(directory)) == []
 
 
 def test_a_session_without_wandb_keeps_its_id(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from rotlab.config import ConfigError
 from rotlab.training import wandb_run
 from rotlab.training.loggers import MetricsCsv, build_loggers, finishing, log_wrong_samples
 from rotlab.training.wandb_run import WandbRun
-from tests.training.toy import Recorder, config, fit, log, rows
+from tests.training.toy import Recorder, begun, config, fit, log, rows
 from tests.wandb_reader import read_runs
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +102,7 @@ class TestMetricsCsv:
 class TestWandb:
     def test_a_run_is_read_back_whole(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         run_dir = tmp_path / "add-4-rot-s0"
-        loggers = build_loggers(config(group="night", tags=("a", "b")), run_dir)  # type: ignore[arg-type]
+        loggers = build_loggers(config(group="night", tags=("a", "b")), run_dir, begun())  # type: ignore[arg-type]
         with finishing(loggers):
             fit(10, [Recorder(every=5, evaluate_every=10)], loggers)
             log(loggers, {"eval/late": 1.0}, 5)
@@ -140,7 +140,7 @@ class TestWandb:
     def test_jobs_of_one_process_get_runs_of_their_own(self, tmp_path: Path) -> None:
         failures: list[BaseException | None] = [None, RuntimeError("NaN"), SystemExit(0), SystemExit(3)]
         for number, failure in enumerate(failures):
-            loggers = build_loggers(config(), tmp_path / f"job-{number}")  # type: ignore[arg-type]
+            loggers = build_loggers(config(), tmp_path / f"job-{number}", begun())  # type: ignore[arg-type]
             passes_through = pytest.raises(type(failure)) if failure else contextlib.nullcontext()
             with passes_through, finishing(loggers):
                 log(loggers, {"train/loss": float(number)}, 1)
@@ -152,7 +152,7 @@ class TestWandb:
         assert [run.series("train/loss") for run in runs] == [[(1, float(number))] for number in range(4)]
 
     def test_an_open_run_is_not_joined_by_the_next_job(self, tmp_path: Path) -> None:
-        first, second = (build_loggers(config(csv=False), tmp_path / name) for name in "ab")  # type: ignore[arg-type]
+        first, second = (build_loggers(config(csv=False), tmp_path / name, begun()) for name in "ab")  # type: ignore[arg-type]
         log(second, {"train/loss": 2.0}, 1)
         log(first, {"train/loss": 1.0}, 1)
         with finishing(first + second):
@@ -164,7 +164,7 @@ class TestWandb:
 
     def test_an_id_is_kept(self, tmp_path: Path) -> None:
         for _ in range(2):
-            loggers = build_loggers(config(csv=False), tmp_path, wandb_id="abc12345")  # type: ignore[arg-type]
+            loggers = build_loggers(config(csv=False), tmp_path, begun("abc12345"))  # type: ignore[arg-type]
             with finishing(loggers):
                 assert loggers[0].version == "abc12345"
             time.sleep(1.1)  # wandb names directories by the second
@@ -193,12 +193,12 @@ class TestWandb:
             raise OSError("no service")
 
         monkeypatch.setattr("wandb.init", fail)
-        assert [type(logger) for logger in build_loggers(config(), tmp_path)] == [MetricsCsv]  # type: ignore[arg-type]
+        assert [type(logger) for logger in build_loggers(config(), tmp_path, begun())] == [MetricsCsv]  # type: ignore[arg-type]
         assert "W&B: not used, it doesn't start (OSError: no service)" in capsys.readouterr().out
 
     def test_slow_tables_stop(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(wandb_run, "SLOW_TABLE_SECONDS", -1.0)
-        loggers = build_loggers(config(csv=False), tmp_path)  # type: ignore[arg-type]
+        loggers = build_loggers(config(csv=False), tmp_path, begun())  # type: ignore[arg-type]
         with finishing(loggers):
             for step in (1, 2):
                 log_wrong_samples(loggers, SAMPLES, step, cap=1)
@@ -210,22 +210,17 @@ class TestWandb:
 
 class TestChoice:
     def test_csv_alone(self, tmp_path: Path) -> None:
-        assert [type(logger) for logger in build_loggers(config(enabled=False), tmp_path)] == [MetricsCsv]  # type: ignore[arg-type]
-
-    def test_other_ranks_write_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rotlab.training.loggers.rank_zero_only.rank", 1)
-        assert build_loggers(config(), tmp_path / "run") == []  # type: ignore[arg-type]
-        assert not (tmp_path / "run").exists()
+        assert [type(logger) for logger in build_loggers(config(enabled=False), tmp_path, begun())] == [MetricsCsv]  # type: ignore[arg-type]
 
     def test_online_without_a_key_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"mode=online: no key.*wandb login"):
-            build_loggers(config(mode="online"), tmp_path)  # type: ignore[arg-type]
+            build_loggers(config(mode="online"), tmp_path, begun())  # type: ignore[arg-type]
 
     def test_a_malformed_key_means_offline(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setenv("WANDB_API_KEY", "abc")
-        with finishing(build_loggers(config(csv=False), tmp_path)):  # type: ignore[arg-type]
+        with finishing(build_loggers(config(csv=False), tmp_path, begun())):  # type: ignore[arg-type]
             pass
         assert "40+ characters" in capsys.readouterr().out
         assert read_runs(tmp_path)[0].offline
@@ -236,9 +231,9 @@ import os, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[2], sys.argv[2] + "/src"]
 from rotlab.training.loggers import build_loggers, finishing, log_wrong_samples
-from tests.training.toy import Recorder, config, fit
+from tests.training.toy import Recorder, begun, config, fit
 print("started", time.time(), flush=True)
-loggers = build_loggers(config(), Path(sys.argv[1]))
+loggers = build_loggers(config(), Path(sys.argv[1]), begun())
 with finishing(loggers):
     fit(10, [Recorder()], loggers)
     log_wrong_samples(loggers, [{"type": "add"}], 10, cap=1)

@@ -14,6 +14,8 @@ from lightning.pytorch.core.optimizer import LightningOptimizer
 from lightning.pytorch.loggers import Logger
 from torch.utils.data import DataLoader, TensorDataset
 
+from rotlab.training.manifest import FINISHED, Manifest
+
 
 class Toy(pl.LightningModule):
     """One weight that learns to double its input."""
@@ -84,6 +86,11 @@ def config(csv: bool = True, **wandb: Any) -> SimpleNamespace:
     chosen = {"enabled": True, "project": "rotlab-tests", "group": None, "tags": (), "mode": "auto", **wandb}
     plain = {"task": {"name": "add"}, "difficulty": 4, "recipe": {"name": "fast", "betas": [0.9, 0.999]}}
     return SimpleNamespace(logger=SimpleNamespace(csv=csv, wandb=SimpleNamespace(**chosen)), to_dict=lambda: plain)
+
+
+def begun(wandb_id: str | None = None) -> Manifest:
+    """The manifest of a run that begins, or goes on with what W&B has of it."""
+    return Manifest(name="toy", config={}, max_steps=10, status=FINISHED, wandb_id=wandb_id)
 
 
 def rows(run_dir: Path) -> list[tuple[int, str, float]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ from rotlab.vocab import Vocabulary
 FORMAT = 2
 # Of a run directory; `earlier` is what `last` was before, in case that is damaged.
 LAST, EARLIER, BEST = "last", "earlier", "best"
+# What a checkpoint holds, and what of it resuming needs beside the weights (see `state.training_state`).
+_CONTENT = {"format", "config", "vocabulary", "step", "weights", "training"}
+_TRAINING = {"optimizer", "scaler", "random", "figures", "evaluations", "wandb_id"}
 # Becomes `last` once it is written.
 _FRESH = "fresh"
 
@@ -44,16 +49,34 @@ def save_checkpoint(
         "training": training,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda file: torch.save(content, file))
+    # Not into the file: torch reports a disk that is full as an error of its own.
+    archive = io.BytesIO()
+    torch.save(content, archive)
+    write_whole(path, archive.getbuffer())
 
 
 def save_last(run: Path, config: Config, step: int, backbone: Backbone, training: dict[str, Any]) -> None:
     """Write a run's last checkpoint and keep the one before as `earlier`."""
-    last, fresh = checkpoint_path(run, LAST), checkpoint_path(run, _FRESH)
-    save_checkpoint(fresh, config, step, backbone, training)
+    save_checkpoint(checkpoint_path(run, _FRESH), config, step, backbone, training)
+    _fresh_becomes_last(run)
+
+
+def _fresh_becomes_last(run: Path) -> None:
+    last = checkpoint_path(run, LAST)
     if last.exists():
         os.replace(last, checkpoint_path(run, EARLIER))
-    os.replace(fresh, last)
+    os.replace(checkpoint_path(run, _FRESH), last)
+
+
+def settle(run: Path, step: int) -> None:
+    """Where the process that wrote the checkpoint of `step` ended before that became the last one, make it that."""
+    fresh = checkpoint_path(run, _FRESH)
+    try:
+        newest = fresh.exists() and read_checkpoint(fresh)["step"] == step
+    except ValueError:
+        return  # torn: it was passed over
+    if newest:
+        _fresh_becomes_last(run)
 
 
 class Damaged(ValueError):
@@ -63,6 +86,10 @@ class Damaged(ValueError):
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """What `save_checkpoint` wrote. Raises Damaged for a file that is torn, ValueError for another format."""
     try:
+        # torch compares no checksums: a flipped bit would be trained on.
+        with zipfile.ZipFile(path) as archive:
+            if (torn := archive.testzip()) is not None:
+                raise zipfile.BadZipFile(f"the checksum of {torn}")
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         raise Damaged(f"{path} can't be read as a checkpoint ({type(error).__name__}): is it damaged?") from error
@@ -70,6 +97,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if found != FORMAT:
         known = f"is of format {found}" if isinstance(found, int) else "is no checkpoint of rotlab"
         raise ValueError(f"{path} {known}; this version reads format {FORMAT}")
+    if not isinstance(content.get("step"), int) or not content.keys() >= _CONTENT:
+        raise Damaged(f"{path} lacks what a checkpoint holds: was it edited?")
     return content
 
 
@@ -82,7 +111,10 @@ def newest_checkpoint(run: Path) -> dict[str, Any] | None:
     found = []
     for path in paths:
         try:
-            found.append(read_checkpoint(path))
+            content = read_checkpoint(path)
+            if not isinstance(content["training"], dict) or not content["training"].keys() >= _TRAINING:
+                raise Damaged(f"{path} lacks what resuming needs: was it edited?")
+            found.append(content)
         except Damaged as error:
             announce(f"passed over: {error}")
         except ValueError as error:

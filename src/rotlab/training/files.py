@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Replace `path` by what `write` writes, in one step that a crash or a full disk can't leave half done."""
+def write_whole(path: Path, content: bytes | memoryview) -> None:
+    """Replace what `path` holds by `content`, in one step that a crash or a full disk can't leave half done."""
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("wb") as file:
-            write(file)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
     except BaseException:

@@ -1,9 +1,10 @@
-"""SIGTERM and Ctrl-C: a run ends where its state is whole, and says so by its exit code."""
+"""SIGTERM, Ctrl-C and their like: a run ends where its state is whole, and says so by its exit code."""
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -11,7 +12,10 @@ from typing import Any
 
 from rotlab.training.quiet_logger import announce
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+# SLURM warns by SIGUSR1 where it is asked to (--signal=USR1@60); a terminal that is closed sends SIGHUP.
+SIGNALS = tuple(
+    number for name in ("SIGTERM", "SIGINT", "SIGUSR1", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+)
 
 
 class Interrupted(SystemExit):
@@ -51,7 +55,8 @@ class Interruption:
         """Take the signals (again: Lightning puts a handler of its own before ours)."""
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                signal.signal(number, self._hear)
+                if self._before.get(number) is not signal.SIG_IGN:  # as under nohup
+                    signal.signal(number, self._hear)
 
     @property
     def asked(self) -> bool:
@@ -70,6 +75,12 @@ class Interruption:
     def end(self) -> None:
         """Raise Interrupted; by a signal that came to a fellow process if none came here."""
         raise Interrupted(self._asked or signal.SIGTERM)
+
+    def wait(self, seconds: float) -> None:
+        """Give a signal that long to come."""
+        deadline = time.monotonic() + seconds
+        while not self.asked and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

@@ -16,7 +16,9 @@ from types import FrameType
 import torch
 
 from rotlab.config import Config, ConfigError
+from rotlab.training.interruption import SIGNALS
 from rotlab.training.run import run
+from rotlab.training.together import STARTED
 
 # So long may the others take to end by themselves once one has.
 GRACE_SECONDS = 20.0
@@ -49,7 +51,7 @@ def devices_of(config: Config) -> int:
 def require_slurm_agrees(size: int) -> None:
     """Raise ConfigError where SLURM has made room for another number of processes than the run will start."""
     tasks = os.environ.get("SLURM_NTASKS")
-    if tasks is None or os.environ.get("SLURM_JOB_NAME") in ("bash", "interactive") or int(tasks) == 1 == size:
+    if not tasks or os.environ.get("SLURM_JOB_NAME") in ("bash", "interactive") or (tasks == "1" and size == 1):
         return
     raise ConfigError(
         f"SLURM_NTASKS={tasks} contradicts trainer.devices={size}: rotlab starts a process for each device by itself; "
@@ -65,7 +67,7 @@ def _started(config: Config, size: int) -> list[subprocess.Popen[str]]:
         shared.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // size)))
     processes = []
     for rank in range(size):
-        environment = {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank), "NODE_RANK": "0"}
+        environment = {**shared, STARTED: "1", "RANK": str(rank), "LOCAL_RANK": str(rank), "NODE_RANK": "0"}
         process = subprocess.Popen(
             [sys.executable, "-m", "rotlab.training.rank"], env=environment, stdin=subprocess.PIPE, text=True,
             start_new_session=True,
@@ -81,8 +83,8 @@ def _look_after(processes: list[subprocess.Popen[str]]) -> int:
     """Wait until all have ended; one that fails ends the others. The first failure's exit code, or 0."""
     code, deadline, killed = 0, float("inf"), set[int]()
     with _passing_on(processes):
-        while any(process.poll() is None for process in processes):
-            failed = [process.returncode for process in processes if process.returncode not in (None, 0)]
+        while None in (codes := [process.poll() for process in processes]):
+            failed = [ended for ended in codes if ended]
             if failed and code == 0:
                 code, deadline = failed[0], time.monotonic() + GRACE_SECONDS
                 _send(processes, signal.SIGTERM)
@@ -105,7 +107,8 @@ def _passing_on(processes: list[subprocess.Popen[str]]) -> Iterator[None]:
     def pass_on(number: int, frame: FrameType | None) -> None:
         _send(processes, number)
 
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
+    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, pass_on) for number in heard}
     try:
         yield
     finally:

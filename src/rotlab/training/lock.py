@@ -22,13 +22,15 @@ def locked(directory: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
 
     Raises ConfigError, naming who holds it, where another process keeps it for longer than `wait` seconds.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     lock = FileLock(directory / NAME)
     try:
+        directory.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=wait)
     except Timeout:
         holder = _holder(directory)
         raise ConfigError(f"{directory} is being trained by {holder}: wait until it ends, or end it") from None
+    except OSError as error:
+        raise ConfigError(f"{directory} can't be a run's directory: {error}") from error
     try:
         yield
     finally:

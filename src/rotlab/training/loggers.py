@@ -1,26 +1,28 @@
 """Where a run's figures go: metrics.csv and wrong_samples.jsonl in its directory, and Weights & Biases.
 
-Only rank 0 has loggers. Metrics are flat dicts of numbers, steps are optimizer steps.
+Only the first rank has loggers. Metrics are flat dicts of numbers, steps are optimizer steps.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lightning.pytorch.loggers import Logger
-from lightning.pytorch.utilities import rank_zero_only
 
 from rotlab.config import ConfigError
+from rotlab.training.manifest import RUNNING, Manifest
 from rotlab.training.quiet_logger import QuietLogger
 from rotlab.training.wandb_run import WandbRun, start_wandb
 
 if TYPE_CHECKING:
+    import wandb
+
     from rotlab.config import Config
 
 
@@ -31,30 +33,31 @@ class MetricsCsv(QuietLogger):
     byte, a crash can't lose what stands in it, and `grep eval/problem metrics.csv` is a curve. As a wide
     table: `pandas.read_csv(path).pivot(index="step", columns="name", values="value")`. Full precision.
 
-    Each call opens the file, writes its lines at once and closes it, so that they survive the process. A torn
-    last line (a full disk) is cut off when a later process opens the directory. Wrong samples go to
-    wrong_samples.jsonl beside it, in the same way. A resumed run comes by steps that an earlier process has logged
-    already: what stands (`known`, pairs of step and name) is not written again.
+    Each call opens the file, writes its lines at once and closes it, so that they survive the process; `sync` makes
+    them survive the machine. A torn last line (a full disk) is cut off when a later process opens the directory. Wrong
+    samples go to wrong_samples.jsonl beside it, in the same way; those of a step that is not in `done` may be torn and
+    are cut off whole. A resumed run comes by steps that an earlier process has logged already: what stands (`known`,
+    pairs of step and name) is not written again.
 
-    Raises ConfigError if run_dir holds a metrics.csv of another format.
+    Raises ConfigError if run_dir holds a metrics.csv or wrong_samples.jsonl of another format.
     """
 
     HEADER = b"step,name,value\n"
 
-    def __init__(self, run_dir: Path) -> None:
+    def __init__(self, run_dir: Path, done: Collection[int] = ()) -> None:
         super().__init__()
         self.path = run_dir / "metrics.csv"
         self.samples_path = run_dir / "wrong_samples.jsonl"
         run_dir.mkdir(parents=True, exist_ok=True)
-        found = self.path.read_bytes() if self.path.exists() else b""
-        if not (found.startswith(self.HEADER) or self.HEADER.startswith(found)):
-            raise ConfigError(f"{self.path} is not a metrics file of rotlab: move it away")
-        for path in (self.path, self.samples_path):
-            _cut_torn_line(path)
-        if len(found) < len(self.HEADER):
-            _append(self.path, self.HEADER.decode())
-        self.known = _known(self.path)
-        self._known_samples = _known_samples(self.samples_path)
+        try:
+            self.known = _known(self.path, self.HEADER)
+        except (ValueError, OSError) as error:
+            raise ConfigError(f"{self.path} is not a metrics file of rotlab: move it away") from error
+        try:
+            self._known_samples = _known_samples(self.samples_path, done)
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise ConfigError(f"{self.samples_path} is not a file of wrong samples: move it away") from error
+        self._write({})
 
     @property
     def save_dir(self) -> str:
@@ -64,31 +67,55 @@ class MetricsCsv(QuietLogger):
         assert step is not None, "metrics are logged with their optimizer step"
         assert not any(set(",\n") & set(name) for name in metrics), "names stand in a CSV file unquoted"
         fresh = {name: value for name, value in metrics.items() if (step, name) not in self.known}
-        _append(self.path, "".join(f"{step},{name},{_shown(value)}\n" for name, value in fresh.items()))
+        self._write({f"{step},{name}": value for name, value in fresh.items()})
+
+    def _write(self, values: Mapping[str, float]) -> None:
+        lines = "".join(f"{key},{_shown(value)}\n" for key, value in values.items())
+        with self.path.open("ab") as file:
+            # Also where the file was deleted meanwhile.
+            file.write((b"" if file.tell() else self.HEADER) + lines.encode())
+
+    def sync(self) -> None:
+        """Have the disk hold what was logged."""
+        with self.path.open("ab") as file:
+            os.fsync(file.fileno())
 
     def log_samples(self, samples: Sequence[dict[str, Any]], step: int) -> None:
         if step in self._known_samples:
             return
         lines = (json.dumps({"step": step, **sample}, ensure_ascii=False) + "\n" for sample in samples)
-        _append(self.samples_path, "".join(lines))
+        with self.samples_path.open("ab") as file:
+            file.write("".join(lines).encode())
 
 
-def build_loggers(config: Config, run_dir: Path, *, wandb_id: str | None = None) -> list[Logger]:
-    """The loggers that config.logger asks for; none on ranks other than 0. Prints where W&B's figures are.
+def build_loggers(config: Config, run_dir: Path, manifest: Manifest) -> list[Logger]:
+    """The loggers that config.logger asks for, for the first rank. Prints where W&B's figures are.
 
-    wandb_id continues that W&B run. Raises ConfigError where logger.wandb.mode=online and there is no key.
+    They go on with what the run's earlier processes have logged. Raises ConfigError where logger.wandb.mode=online and
+    there is no key.
     """
-    if rank_zero_only.rank != 0:  # type: ignore[attr-defined]
-        return []
     loggers: list[Logger] = []
-    known: frozenset[tuple[int, str]] = frozenset()
+    known: dict[tuple[int, str], float] = {}
     if config.logger.csv:
-        csv = MetricsCsv(run_dir)
+        csv = MetricsCsv(run_dir, manifest.steps_evaluated)
         loggers, known = [csv], csv.known
-    if config.logger.wandb.enabled:
-        run = start_wandb(config, run_dir, wandb_id)
-        loggers += [WandbRun(run, known if wandb_id else frozenset())] if run is not None else []
+    if config.logger.wandb.enabled and (run := start_wandb(config, run_dir, manifest.wandb_id)) is not None:
+        loggers.append(_continued(run, known, manifest))
     return loggers
+
+
+def _continued(run: wandb.Run, known: Mapping[tuple[int, str], float], manifest: Manifest) -> WandbRun:
+    """The W&B run, which is not sent again what it has."""
+    if manifest.wandb_id is None:
+        return WandbRun(run)
+    if manifest.status != RUNNING or not manifest.sessions:
+        return WandbRun(run, known)
+    # A process that was killed may have taken with it what it had logged: W&B writes late. It is sent again.
+    ours, since = WandbRun(run), int(manifest.sessions[-1]["from_step"])
+    for lost in sorted({step for step, _ in known if since <= step <= manifest.step}):
+        ours.log_metrics({name: value for (step, name), value in known.items() if step == lost}, lost)
+    ours.known = frozenset(row for row in known if row[0] <= manifest.step)
+    return ours
 
 
 def wandb_id(loggers: Sequence[Logger]) -> str | None:
@@ -126,26 +153,32 @@ def log_wrong_samples(loggers: Sequence[Logger], samples: Sequence[Any], step: i
             logger.log_samples(plain, step)
 
 
-def _append(path: Path, text: str) -> None:
-    with path.open("ab") as file:
-        file.write(text.encode())
+def _known(path: Path, header: bytes) -> dict[tuple[int, str], float]:
+    """The rows of a metrics.csv by step and name, without a torn last one, which is cut off."""
+    if not path.exists():
+        return {}
+    content = path.read_bytes()
+    if not (content.startswith(header) or header.startswith(content)):
+        raise ValueError("another header")
+    whole = content[: content.rfind(b"\n") + 1]
+    rows = [line.split(",", 2) for line in whole.decode().splitlines()[1:]]
+    known = {(int(step), name): float(value) for step, name, value in rows}
+    os.truncate(path, len(whole))
+    return known
 
 
-def _known(path: Path) -> frozenset[tuple[int, str]]:
-    lines = (line.split(",", 2) for line in path.read_text(encoding="utf-8").splitlines()[1:])
-    return frozenset((int(step), name) for step, name, _ in lines)
-
-
-def _known_samples(path: Path) -> frozenset[int]:
+def _known_samples(path: Path, done: Collection[int]) -> frozenset[int]:
+    """The steps of a wrong_samples.jsonl, which is cut off at the first that is not done, or torn."""
     if not path.exists():
         return frozenset()
-    return frozenset(json.loads(line)["step"] for line in path.read_text(encoding="utf-8").splitlines())
-
-
-def _cut_torn_line(path: Path) -> None:
-    if path.exists():
-        content = path.read_bytes()
-        os.truncate(path, content.rfind(b"\n") + 1)
+    steps, end = set(), 0
+    for line in path.read_bytes().splitlines(keepends=True):
+        if not line.endswith(b"\n") or (step := json.loads(line)["step"]) not in done:
+            break
+        steps.add(step)
+        end += len(line)
+    os.truncate(path, end)
+    return frozenset(steps)
 
 
 def _shown(value: Any) -> str:

@@ -57,9 +57,14 @@ class Manifest:
         """The highest share so far; -1 before any evaluation."""
         return max(map(_share, self.evaluations), default=-1.0)
 
+    @property
+    def steps_evaluated(self) -> frozenset[int]:
+        """The steps whose evaluation is done."""
+        return frozenset(one["step"] for one in self.evaluations)
+
     def evaluated(self, step: int) -> bool:
         """Whether the evaluation after a step is done."""
-        return any(one["step"] == step for one in self.evaluations)
+        return step in self.steps_evaluated
 
     def is_complete(self, config: Config) -> bool:
         """Whether nothing is left to do: everything was right, or the last step was evaluated."""
@@ -96,7 +101,7 @@ class Manifest:
         best = self.best if self.evaluations else None
         shown = {**asdict(self), "accuracy": self.accuracy, "best_accuracy": best, "updated": _now()}
         text = json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
-        write_whole(directory / NAME, lambda file: _write_text(file, text))
+        write_whole(directory / NAME, text.encode())
 
 
 def read_manifest(directory: Path) -> Manifest | None:
@@ -108,8 +113,14 @@ def read_manifest(directory: Path) -> Manifest | None:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']}, not {FORMAT}")
-        return Manifest(**{one.name: content[one.name] for one in fields(Manifest)})
-    except (ValueError, KeyError, TypeError) as error:
+        manifest = Manifest(**{one.name: content[one.name] for one in fields(Manifest)})
+        for one in manifest.evaluations:
+            if not all(isinstance(one[key], int) for key in ("step", "right", "problems")) or one["problems"] < 1:
+                raise ValueError(f"{one} is no evaluation")
+        if not all(isinstance(session, dict) for session in manifest.sessions):
+            raise ValueError("its sessions are none")
+        return manifest
+    except (ValueError, KeyError, TypeError, RecursionError, OSError) as error:
         raise ValueError(f"{path} can't be read ({type(error).__name__}: {error})") from error
 
 
@@ -157,7 +168,3 @@ def _share(evaluation: dict[str, int]) -> float:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-def _write_text(file: Any, text: str) -> None:
-    file.write(text.encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -48,5 +50,14 @@ class Listener(QuietLogger):
 
 
 def announce(line: str) -> None:
-    """Print a line at once: the output may be a file that somebody follows, of a process that gets killed."""
-    print(line, flush=True)
+    """Print a line at once: the output may be a file that somebody follows, of a process that gets killed.
+
+    Where nobody reads it any more (`| head`, a closed terminal) it goes nowhere: that must not cost a run.
+    """
+    try:
+        print(line, flush=True)
+    except OSError:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    except RuntimeError:
+        pass  # a signal's line, while another line was being printed: that one is whole

@@ -7,9 +7,12 @@ import os
 import signal
 import sys
 import threading
+import traceback
+from typing import NoReturn
 
 from rotlab.config import ConfigError, RunFailed, from_dict
 from rotlab.config.app import FAILED, REFUSED
+from rotlab.training.interruption import Interrupted
 from rotlab.training.run import run
 
 
@@ -35,5 +38,20 @@ def _end_with_the_launcher() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def _end(code: int) -> NoReturn:
+    """End a failed rank without tidying up: threads that wait for other ranks don't survive that."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        exit_code = main()
+    except Interrupted as stop:
+        exit_code = int(stop.code or 0)
+    except Exception:
+        traceback.print_exc()
+        exit_code = FAILED
+    if exit_code != 0:
+        _end(exit_code)

@@ -51,6 +51,8 @@ def standing(config: Config, directory: Path) -> tuple[Manifest, dict[str, Any] 
     elif content is not None:
         manifest.evaluations, manifest.wandb_id = content["training"]["evaluations"], content["training"]["wandb_id"]
     manifest.step = 0 if content is None else content["step"]
+    # Where an older checkpoint had to do, later evaluations are taken again, and with them the best network.
+    manifest.evaluations = [one for one in manifest.evaluations if one["step"] <= manifest.step]
     if manifest.step > config.recipe.max_steps:
         raise ConfigError(
             f"{directory} has taken {manifest.step:,} steps: write recipe.max_steps={manifest.step} or more to go on, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import warnings
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import lightning as L
 from lightning.pytorch.loggers import Logger
+from lightning.pytorch.plugins.environments import LightningEnvironment
 
 from rotlab.config import Config, ConfigError, RunFailed, run_directory
 from rotlab.data.cell import Cell, cell_of, require_cell_fits
@@ -20,6 +22,7 @@ from rotlab.data.test_set import ProblemSet
 from rotlab.evaluation import trace
 from rotlab.models import Backbone, parameter_count
 from rotlab.training.callbacks import Evaluation, Probe, Recorder
+from rotlab.training.checkpoint import settle
 from rotlab.training.interruption import Interrupted, Interruption
 from rotlab.training.job import Job
 from rotlab.training.lock import locked
@@ -43,6 +46,7 @@ _NOTES = ("lightning.pytorch.utilities.rank_zero", "lightning.pytorch.accelerato
 _NO_WARNINGS = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning's own use of torch
     r"The 'train_dataloader' does not have many workers",  # see `workers_for`
+    r"Total length of `\w+` across ranks is zero",  # only the last step's evaluation was left to do
     r"LSTM with projections is not supported with oneDNN",  # and the default implementation is right
 )
 
@@ -100,10 +104,12 @@ def continued(job: Job) -> Outcome:
             job.write(manifest)
         return finished(manifest, directory)
     if checkpoint is not None:
+        if job.ranks.first:
+            settle(directory, manifest.step)
         give_weights(job.backbone, job.data.cell, checkpoint, directory)
     job.data.first_step = manifest.step
     announce_start(job)
-    loggers = build_loggers(config, directory, wandb_id=manifest.wandb_id)
+    loggers = build_loggers(config, directory, manifest) if job.ranks.first else []
     with noted(manifest, job), finishing(loggers), only_our_lines():
         manifest.wandb_id = wandb_id(loggers) or manifest.wandb_id
         manifest.begin_session()
@@ -130,6 +136,8 @@ def train(job: Job, manifest: Manifest, checkpoint: dict[str, Any] | None, logge
         accelerator=job.device, devices=job.ranks.size, strategy="auto" if job.ranks.size == 1 else Together(),
         precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
         max_steps=config.recipe.max_steps, max_epochs=-1, logger=loggers,
+        # Under SLURM Lightning would else save and requeue by itself at SIGUSR1, and load what it saved over ours.
+        plugins=[LightningEnvironment()] if job.ranks.size == 1 else None,
         callbacks=[*resume, *callbacks(config, recorder, probe, saver, evaluation)],
         profiler=config.trainer.profiler, enable_progress_bar=False, enable_checkpointing=False,
         enable_model_summary=False, use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=0,
@@ -155,9 +163,10 @@ def noted(manifest: Manifest, job: Job) -> Iterator[None]:
     except BaseException as error:
         manifest.status, manifest.reason = FAILED, " ".join(f"{type(error).__name__}: {error}".split())
         if isinstance(error, OSError):
+            once = "there is room" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "that is mended"
             raise RunFailed(
                 f"{job.directory}: {error.strerror or error}; the run stands at step {manifest.step:,}, and the same "
-                "command goes on once there is room"
+                f"command goes on once {once}"
             ) from error
         raise
     finally:

@@ -13,12 +13,15 @@ from rotlab.evaluation import Report
 from rotlab.training.callbacks import Recorder
 from rotlab.training.checkpoint import BEST, checkpoint_path, save_checkpoint, save_last
 from rotlab.training.job import Job
+from rotlab.training.loggers import MetricsCsv
 from rotlab.training.manifest import Manifest
 from rotlab.training.module import RotModule
 from rotlab.training.state import training_state
 
 # Steps between which several ranks ask each other whether one was asked to end.
 ASK_EVERY = 10
+# So long a signal may take that a fellow was ended by, in seconds.
+_SOON = 3.0
 
 
 class Saver(L.Callback):
@@ -70,6 +73,9 @@ class Saver(L.Callback):
             return
         known = {"evaluations": self._manifest.evaluations, "wandb_id": self._manifest.wandb_id}
         if self._job.ranks.first:
+            for logger in trainer.loggers:
+                if isinstance(logger, MetricsCsv):
+                    logger.sync()
             state = training_state(trainer, module, self._recorder) | known
             save_last(self._job.directory, self._job.config, step, module.backbone, state)
         self._saved = self._manifest.step = step
@@ -81,9 +87,14 @@ class Saver(L.Callback):
         try:
             yield
         except Exception as error:
-            if self._whole:
-                self._whole = False
+            whole, self._whole = self._whole, False
+            if whole:
                 self.save(trainer, module)
+            if self._job.ranks.size > 1 and isinstance(error, RuntimeError) and not isinstance(error, RunFailed):
+                # A fellow is gone, who was asked to end perhaps, as this process is soon.
+                self._job.interruption.wait(_SOON)
+                whole = True
+            if whole:
                 self._job.interruption.check()
             if "DataLoader worker" in str(error):
                 raise RunFailed(

@@ -16,6 +16,9 @@ from rotlab.data.ranks import Ranks
 # Far above what one rank's share of an evaluation takes longer than another's.
 _PATIENCE = timedelta(minutes=30)
 
+# Set by `launch` for the processes that it starts: RANK and its like may be left over from something else.
+STARTED = "ROTLAB_RANK_STARTED"
+
 
 class Together(DDPStrategy):
     """Without DistributedDataParallel around the model.
@@ -36,9 +39,9 @@ class Together(DDPStrategy):
 
 def own_ranks(device: str) -> Ranks:
     """This process among its fellows, who are met here; alone unless `launch` has started it."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
+    if STARTED not in os.environ:
         return Ranks()
+    size = int(os.environ["WORLD_SIZE"])
     if device == "gpu":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     if not dist.is_initialized():

@@ -40,7 +40,7 @@ class WandbRun(QuietLogger):
     def __init__(self, run: wandb.Run, known: Collection[tuple[int, str]] = ()) -> None:
         """known: steps and names of figures that the run has already, which are not sent again."""
         super().__init__()
-        self._known = known
+        self.known = known
         self._run: wandb.Run | None = run
         self._id = run.id
         self._files = Path(run.dir).parent
@@ -56,14 +56,14 @@ class WandbRun(QuietLogger):
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         assert step is not None, "metrics are logged with their optimizer step"
-        fresh = {name: value for name, value in metrics.items() if (step, name) not in self._known}
+        fresh = {name: value for name, value in metrics.items() if (step, name) not in self.known}
         if fresh:
             self._log({**fresh, "step": step})
 
     def log_samples(self, samples: Sequence[dict[str, Any]], step: int) -> None:
         import wandb
 
-        if not samples or not self._tables or (step, "eval/problem") in self._known:
+        if not samples or not self._tables or (step, "eval/problem") in self.known:
             return
         columns: list[str | int] = list(samples[0])
         rows = [list(sample.values()) for sample in samples]

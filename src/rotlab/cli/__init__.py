@@ -14,7 +14,7 @@ COMMANDS = {
     "list": "list tasks, methods, architectures and recipes",
     "train": "train a network; takes the same overrides as train.py",
     "evaluate": "judge a trained network on a test set",
-    "bench": "measure how fast data are made on this machine",
+    "bench": "measure how fast this machine makes data and evaluates",
     "warm": "compile everything once, so that later starts are fast",
 }
 

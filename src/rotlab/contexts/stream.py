@@ -20,9 +20,9 @@ from rotlab.tasks.kit import CURSOR, START, aligned
 from rotlab.tasks.registry import N_COMPILED_SAMPLERS
 from rotlab.vocab import Tokens
 
-# Places of `job`: what to draw, from which index to which, and how far it is.
+# Places of `job`: what to draw, from which index to which, how far it is, and what was counted on the way.
 SAMPLER, DIFFICULTY, METHOD, LIMIT, SEED, SPLIT, INDEX, END, STOP_AT_OVERLONG = 0, 1, 2, 3, 4, 5, 6, 7, 8
-PHASE, TRIES, OVERLONG, HELD_OUT, LONGEST, JOB_SIZE = 9, 10, 11, 12, 13, 14
+PHASE, TRIES, OVERLONG, HELD_OUT, LONGEST, UNIQUE, JOB_SIZE = 9, 10, 11, 12, 13, 14, 15
 # Values of PHASE: nothing drawn yet; a question stands in text[START:cursor]; it is being solved.
 FRESH, SAMPLED, SOLVING = 0, 1, 2
 
@@ -110,6 +110,7 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
         if status != DONE:
             return memo, batch, status
         job[PHASE] = FRESH
+        job[UNIQUE] += memo.state[N_ROWS]
         row = below(draw, memo.state[N_ROWS]) if job[METHOD] == ROT else 0
         length = context_length(memo, row, job[METHOD])
         if length > job[LIMIT]:

@@ -43,6 +43,14 @@ _ROWS_PER_SHARD = 65_536
 _GROUP_OVERHEAD = 1_024
 
 
+def judge_group(network: Network, group: Group, device: torch.device | None) -> tuple[NDArray[np.bool_], Tensor]:
+    """Whether every target of each context is the network's first choice, and those choices_BT."""
+    moved = group if device is None else group.to(device)
+    predicted_BT = network(moved.inputs_BT.long()).argmax(dim=-1)
+    wrong_BT = (predicted_BT != moved.targets_BT) & (moved.targets_BT != 0)
+    return ~wrong_BT.any(dim=1).cpu().numpy(), predicted_BT
+
+
 class Evaluator:
     """Judges a network on a problem set (App. K).
 
@@ -50,6 +58,8 @@ class Evaluator:
     over the cell's limit are counted wrong. tokens_per_batch bounds a batch, padding included. Several ranks judge a
     share each, and all of them report the whole.
     """
+
+    judge = staticmethod(judge_group)
 
     def __init__(
         self, cell: Cell, problems: ProblemSet, tokens_per_batch: int = 32_768, wrong_samples: int = 50,
@@ -117,7 +127,7 @@ class Evaluator:
         if len(mine_F) > 0:
             batch = render_rows(memo, rows_R[mine_F], lengths_R[mine_F], self._method)
             for group in grouped(batch, self._vocabulary, _GROUP_OVERHEAD, self.tokens_per_batch):
-                right_B, predicted_BT = judge_group(network, group, device)
+                right_B, predicted_BT = self.judge(network, group, device)
                 verdict_R[mine_F[group.chosen_B[right_B]]] = RIGHT
                 wanted = self.most_samples - len(report.wrong_samples) - len(samples)
                 samples += self._samples(memo, rows_R[mine_F], group, batch, right_B, predicted_BT, wanted)
@@ -162,14 +172,6 @@ def _count_types(
         counts.contexts += len(rows_N)
         counts.contexts_right += int((by_row[rows_N] == RIGHT).sum())
         counts.problems_right += int(right_R[rows_N].sum())
-
-
-def judge_group(network: Network, group: Group, device: torch.device | None) -> tuple[NDArray[np.bool_], Tensor]:
-    """Whether every target of each context is the network's first choice, and those choices_BT."""
-    moved = group if device is None else group.to(device)
-    predicted_BT = network(moved.inputs_BT.long()).argmax(dim=-1)
-    wrong_BT = (predicted_BT != moved.targets_BT) & (moved.targets_BT != 0)
-    return ~wrong_BT.any(dim=1).cpu().numpy(), predicted_BT
 
 
 def wrong_sample(

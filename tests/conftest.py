@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from hypothesis import settings
 os.environ["OMP_NUM_THREADS"] = "1"
 # Compiled code stays where it is kept for this user, though HOME is another one in the tests.
 os.environ.setdefault("ROTLAB_CACHE_DIR", os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
+
+# A shell's background jobs ignore Ctrl-C, and so would the runs that the tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first call of a compiled function takes its time. The same examples in every run: what passes, passes.
 settings.register_profile("rotlab", deadline=None, derandomize=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from rotlab.config import Config
+from rotlab.config import Config, run_directory
 from rotlab.data.stream import TrainingStream
 from rotlab.training import callbacks, files
 from rotlab.training.module import RotModule
@@ -84,6 +84,12 @@ def _struck(function: Callable[..., Any], strike: Strike) -> Callable[..., Any]:
         return function(*given, **named)
 
     return called
+
+
+def stopped(config: Config, output: Path, after: int) -> Path:
+    """The directory of a run that was killed after so many steps."""
+    assert session(config, output, Strike("after", after)) == -signal.SIGKILL
+    return run_directory(config)
 
 
 def text_of(output: Path) -> str:

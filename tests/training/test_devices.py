@@ -45,10 +45,11 @@ def train(*overrides: str, **environment: str) -> subprocess.CompletedProcess[st
 
 
 @contextmanager
-def training(*overrides: str) -> Iterator[subprocess.Popen[str]]:
+def training(*overrides: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """A command that runs, once it has taken steps; it's gone afterwards."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(command(*overrides), stdout=pipe, stderr=pipe, text=True) as process:
+    variables = {**os.environ, **environment}
+    with subprocess.Popen(command(*overrides), stdout=pipe, stderr=pipe, text=True, env=variables) as process:
         assert process.stdout is not None
         try:
             assert any(line.startswith("step 3/") for line in process.stdout)

@@ -25,16 +25,10 @@ from rotlab.training.manifest import Manifest, read_manifest
 from rotlab.training.module import RotModule
 from rotlab.training.run import run
 from tests.training.configs import series, tiny_config, tiny_overrides
-from tests.training.sessions import Strike, session, text_of
+from tests.training.sessions import session, stopped, text_of
 
 ROOT = Path(__file__).parents[2]
 LONG = ("recipe.max_steps=12", "trainer.save_every_n_steps=2", "evaluation.every_n_steps=50")
-
-
-def stopped(config: Config, output: Path, after: int) -> Path:
-    """The directory of a run that was killed after so many steps."""
-    assert session(config, output, Strike("after", after)) == -signal.SIGKILL
-    return run_directory(config)
 
 
 def manifest_of(directory: Path) -> Manifest:

@@ -8,56 +8,34 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from rotlab.config import Config, ConfigError, run_directory
+from rotlab.config import ConfigError, run_directory
 from rotlab.training.checkpoint import checkpoint_path, load_checkpoint
 from rotlab.training.loggers import MetricsCsv
 from rotlab.training.manifest import Manifest, read_manifest
 from rotlab.training.run import run
 from tests.training.configs import series, tiny_config, tiny_overrides
-from tests.training.sessions import Strike, session
+from tests.training.sessions import Strike, session, stopped
+from tests.training.test_devices import ENDLESS, training
 from tests.wandb_reader import read_runs
 
 ROOT = Path(__file__).parents[2]
 LONG = ("recipe.max_steps=12", "trainer.save_every_n_steps=2", "evaluation.every_n_steps=3")
-ENDLESS = ("recipe.max_steps=100000", "evaluation.every_n_steps=100000", "trainer.log_every_n_steps=1")
 SLURM = {
     "SLURM_NTASKS": "1", "SLURM_JOB_ID": "77", "SLURM_JOB_NAME": "x", "SLURM_PROCID": "0", "SLURM_LOCALID": "0",
     "SLURM_NODEID": "0", "SLURM_NODELIST": "localhost", "SLURM_NNODES": "1",
 }  # fmt: skip
 
 
-def stopped(config: Config, output: Path, after: int) -> Path:
-    """The directory of a run that was killed after so many steps."""
-    assert session(config, output, Strike("after", after)) == -signal.SIGKILL
-    return run_directory(config)
-
-
 def same_weights(one: Path, other: Path) -> bool:
     ours, theirs = (load_checkpoint(path).backbone.state_dict() for path in (one, other))
     return all(torch.equal(ours[name], theirs[name]) for name in ours)
-
-
-@contextmanager
-def training(*overrides: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """The command as a process of its own, after its first step."""
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / "train.py"), *overrides], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, **environment},
-    ) as process:  # fmt: skip
-        try:
-            assert process.stdout is not None
-            assert any(line.startswith("step ") for line in process.stdout)
-            yield process
-        finally:
-            process.kill()
 
 
 def manifest_in(folder: Path) -> Manifest:

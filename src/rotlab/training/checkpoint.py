@@ -147,10 +147,9 @@ def load_checkpoint(run: Path, which: str = LAST) -> Trained:
         config = from_dict(content["config"])
         backbone = backbone_of(config, cell_of(config))
         load_weights(backbone, content, cell_of(config))
-        step = int(content["step"])
     except (KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"{path} can't be used by this version of rotlab: {' '.join(str(error).split())}") from error
-    return Trained(config, cell_of(config), step, backbone.eval())
+    return Trained(config, cell_of(config), content["step"], backbone.eval())
 
 
 def load_weights(backbone: Backbone, content: dict[str, Any], cell: Cell) -> None:

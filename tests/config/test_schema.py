@@ -56,7 +56,7 @@ def test_a_third_architecture_needs_no_change_here(config: Config) -> None:
     plain["architecture"] = {
         "name": "gru",
         "context_limit": 99,
-        "group_overhead": 5,
+        "group_overhead": {"cpu": 5, "gpu": 6},
         "width": 7,
         "paper_schedule": {"max_steps": 1, "halve_every": 1},
     }

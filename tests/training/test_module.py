@@ -51,7 +51,7 @@ def stream_of(config: Config) -> TrainingStream:
     recipe, data = config.recipe, config.data
     return TrainingStream(
         cell_of(config), seed=config.seed, batch_size=recipe.batch_size, steps=recipe.max_steps,
-        accumulation=recipe.accumulation, overhead=config.architecture.group_overhead,
+        accumulation=recipe.accumulation, overhead=config.architecture.group_overhead.cpu,
         tokens_per_pass=data.tokens_per_pass, overfit=data.overfit,
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_the_loss_is_the_mean_over_all_targets_of_the_batch(
 ) -> None:
     config = tiny_config(
         tmp_path, f"architecture={architecture}", "task=mul", "difficulty=3", "recipe.max_steps=1",
-        f"recipe.accumulation={accumulation}", "recipe.batch_size=64", "architecture.group_overhead=8",
+        f"recipe.accumulation={accumulation}", "recipe.batch_size=64", "architecture.group_overhead.cpu=8",
     )  # fmt: skip
     batch = stream_of(config)[0]
     assert len(batch.passes) == accumulation

@@ -49,8 +49,7 @@ def launch(run: Run, argv: list[str] | None = None) -> int:
             return _show(command, arguments)
         if command.multirun:
             return _sweep(run, command)
-        with session(command):
-            config = from_hydra(composed(command, list(command.overrides)))
+        config = _configured(command)
         require_writable(config)
         run(config)
         return 0
@@ -60,6 +59,17 @@ def launch(run: Run, argv: list[str] | None = None) -> int:
     except RunFailed as error:
         print(f"error: {error}", file=sys.stderr)
         return FAILED
+
+
+def configured(*overrides: str) -> Config:
+    """The configuration that `train.py OVERRIDES` would train. Raises ConfigError where it would refuse."""
+    check_overrides(list(overrides))
+    return _configured(parse(list(overrides)))
+
+
+def _configured(command: Command) -> Config:
+    with session(command):
+        return from_hydra(composed(command, list(command.overrides)))
 
 
 def _show(command: Command, arguments: list[str]) -> int:

@@ -71,16 +71,22 @@ class PaperSchedule(Section):
 
 
 @dataclass(frozen=True)
-class ArchitectureConfig(Section):
-    """The network. context_limit: tokens; shape: the sizes that the named architecture has beside it.
+class GroupOverhead(Section):
+    """What one more group of a batch costs on a device, in tokens: it is made where it saves more padding."""
 
-    group_overhead: a batch is cut into one more group of similar lengths where that saves more padding tokens.
-    """
+    path: ClassVar[str] = "architecture.group_overhead"
+    cpu: Natural
+    gpu: Natural
+
+
+@dataclass(frozen=True)
+class ArchitectureConfig(Section):
+    """The network. context_limit: tokens; shape: the sizes that the named architecture has beside it."""
 
     path: ClassVar[str] = "architecture"
     name: Name
     context_limit: Window
-    group_overhead: Natural
+    group_overhead: GroupOverhead
     paper_schedule: PaperSchedule
     shape: dict[str, int]
 

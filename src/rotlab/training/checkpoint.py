@@ -18,7 +18,7 @@ from rotlab.training.files import write_whole
 from rotlab.training.quiet_logger import announce
 from rotlab.vocab import Vocabulary
 
-FORMAT = 2
+FORMAT = 3
 # Of a run directory; `earlier` is what `last` was before, in case that is damaged.
 LAST, EARLIER, BEST = "last", "earlier", "best"
 # What a checkpoint holds, and what of it resuming needs beside the weights (see `state.training_state`).

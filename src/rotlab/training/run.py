@@ -36,7 +36,7 @@ from rotlab.training.setup import callbacks, data_module, evaluator, fresh_backb
 from rotlab.training.together import Together, own_ranks
 from rotlab.training.wandb_run import require_key
 
-_PRECISION = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
+PRECISION = {"fp32": "32-true", "bf16": "bf16-mixed", "fp16": "16-mixed"}
 
 # Contexts of the problem that is shown at the end of a run.
 _MOST_TRACED = 12
@@ -134,7 +134,7 @@ def train(job: Job, manifest: Manifest, checkpoint: dict[str, Any] | None, logge
         evaluation.owed = manifest.step
     trainer = L.Trainer(
         accelerator=job.device, devices=job.ranks.size, strategy="auto" if job.ranks.size == 1 else Together(),
-        precision=_PRECISION[config.trainer.precision],  # type: ignore[arg-type]
+        precision=PRECISION[config.trainer.precision],  # type: ignore[arg-type]
         max_steps=config.recipe.max_steps, max_epochs=-1, logger=loggers,
         # Under SLURM Lightning would else save and requeue by itself at SIGUSR1, and load what it saved over ours.
         plugins=[LightningEnvironment()] if job.ranks.size == 1 else None,

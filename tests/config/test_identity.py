@@ -68,6 +68,7 @@ OTHER: dict[str, dict[str, object]] = {
     "trainer.profiler": {"trainer.profiler": "simple"},
     "trainer.progress": {"trainer.progress": "plain"},
     "trainer.threads": {"trainer.threads": 2},
+    "trainer.compile": {"trainer.compile": "code"},
     "logger.csv": {"logger.csv": False},
     "logger.wandb.enabled": {"logger.wandb.enabled": False},
     "logger.wandb.project": {"logger.wandb.project": "other"},

@@ -78,6 +78,15 @@ def test_a_dear_group_is_not_made() -> None:
     assert areas[0] == batch.offsets[-1] - 300, "groups that cost nothing have no padding"
 
 
+@pytest.mark.parametrize("most", [10**9, 2_000])
+def test_lengths_of_a_multiple(most: int) -> None:
+    batch, known = drawn("mul", 3, "rot", 300), vocabulary("mul", "rot")
+    groups = grouped(batch, known, 10**9, most, 8)
+    assert all(group.inputs_BT.shape[1] % 8 == 0 and group.inputs_BT.numel() <= most for group in groups)
+    finer = of_groups(grouped(batch, known, 0, 10**9))
+    assert of_groups(groups) == finer
+
+
 def test_one_context_is_one_group() -> None:
     [group] = grouped(drawn("add", 2, "rot", 1), vocabulary("add", "rot"), 256, 1)
     assert len(group.chosen_B) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import lightning as L
@@ -19,6 +20,7 @@ from rotlab.data.cell import cell_of
 from rotlab.data.stream import StepBatch, TrainingStream
 from rotlab.tasks import TASKS
 from rotlab.training.checkpoint import backbone_of
+from rotlab.training.compiling import compilations
 from rotlab.training.module import RotModule
 from rotlab.training.run import only_our_lines
 from rotlab.training.schedule import rate_factor
@@ -52,13 +54,13 @@ def stream_of(config: Config) -> TrainingStream:
     return TrainingStream(
         cell_of(config), seed=config.seed, batch_size=recipe.batch_size, steps=recipe.max_steps,
         accumulation=recipe.accumulation, overhead=config.architecture.group_overhead.cpu,
-        tokens_per_pass=data.tokens_per_pass, overfit=data.overfit,
+        tokens_per_pass=data.tokens_per_pass, overfit=data.overfit, few_shapes=config.trainer.compile is not None,
     )  # fmt: skip
 
 
 def module_of(config: Config) -> RotModule:
     torch.manual_seed(config.seed)
-    return RotModule(backbone_of(config, cell_of(config)), config.recipe)
+    return RotModule(backbone_of(config, cell_of(config)), config.recipe, compiled=config.trainer.compile)
 
 
 def fit(config: Config, module: RotModule, **options: Any) -> Watcher:
@@ -107,6 +109,20 @@ def test_the_loss_is_the_mean_over_all_targets_of_the_batch(
     assert watcher.losses == [pytest.approx(loss.item(), rel=1e-5)]
     for name, parameter in plain.named_parameters():
         torch.testing.assert_close(watcher.gradients[0][name], parameter.grad, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.skipif(which("g++") is None and which("clang++") is None, reason="torch.compile needs a C++ compiler")
+def test_compiled_steps_are_the_same_steps(tmp_path: Path) -> None:
+    """... whatever their shapes are, with one compilation."""
+    shape = ("architecture.layers=1", "task=mul", "difficulty=3", "recipe.max_steps=6", "recipe.batch_size=32")
+    passes = "data.tokens_per_pass=512"
+    plain, ours = (tiny_config(tmp_path, *shape, passes, f"trainer.compile={how}") for how in ("null", "code"))
+    batches = [stream_of(ours)[step] for step in range(6)]
+    assert len({one.inputs_BT.shape for batch in batches for one in batch.groups}) == 3
+    assert all(len(groups) == 1 for batch in batches for groups in batch.passes)
+    before, compiled = compilations(), fit(ours, module_of(ours))
+    assert compilations() - before == 1
+    assert compiled.losses == pytest.approx(fit(plain, module_of(plain)).losses, rel=1e-4)
 
 
 def test_accuracy_counts_targets_only(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ NOT_IDENTITY = (
     "trainer.profiler",
     "trainer.progress",
     "trainer.threads",
+    "trainer.compile",
     "logger",
     "runs_dir",
     "force",

@@ -163,7 +163,7 @@ class EvaluationConfig(Section):
 
 @dataclass(frozen=True)
 class TrainerConfig(Section):
-    """Hardware and display. threads: CPU threads, None for all cores."""
+    """Hardware and display. threads: CPU threads, None for all cores. compile: by torch.compile, with CUDA graphs."""
 
     path: ClassVar[str] = "trainer"
     accelerator: Literal["auto", "cpu", "gpu"]
@@ -174,8 +174,11 @@ class TrainerConfig(Section):
     profiler: Literal["simple", "advanced"] | None
     progress: Literal["auto", "rich", "plain", "off"]
     threads: Few | None
+    compile: Literal["code", "graphs"] | None
 
     def check(self) -> None:
+        if self.compile == "graphs" and self.accelerator == "cpu":
+            raise ConfigError("trainer.compile=graphs needs a GPU: on a CPU write trainer.compile=code or null")
         if self.precision == "fp16" and self.accelerator == "cpu":
             raise ConfigError("trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32")
 

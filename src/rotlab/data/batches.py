@@ -32,12 +32,13 @@ class Group:
         return Group(inputs, targets, self.chosen_B)
 
 
-def grouped(batch: Batch, vocabulary: Vocabulary, overhead: int, most: int) -> list[Group]:
+def grouped(batch: Batch, vocabulary: Vocabulary, overhead: int, most: int, multiple: int = 1) -> list[Group]:
     """A batch in groups of at most `most` tokens, padding included, shortest contexts first.
 
-    A further group is made where it saves more than `overhead` padding tokens.
+    A further group is made where it saves more than `overhead` padding tokens. Every length is a multiple of
+    `multiple`.
     """
-    lengths_N = np.diff(batch.offsets) - 1
+    lengths_N = -(-(np.diff(batch.offsets) - 1) // multiple) * multiple
     order_N = np.argsort(lengths_N, kind="stable")
     groups, start = [], 0
     for end in cut_points(lengths_N[order_N], overhead, most):

@@ -35,6 +35,7 @@ class DataOptions:
     probe_problems: int
     holdout: bool
     overfit: bool
+    few_shapes: bool = False
 
 
 def workers_for(setting: str | int, on_gpu: bool) -> int:
@@ -78,6 +79,7 @@ class RotDataModule(L.LightningDataModule):
             self.cell, seed=options.seed, batch_size=options.batch_size, steps=options.steps,
             accumulation=options.accumulation, rank=rank, ranks=ranks, overhead=options.group_overhead,
             tokens_per_pass=options.tokens_per_pass, overfit=options.overfit,
+            few_shapes=options.few_shapes,
             held_out=self.test_problems.memo if options.holdout else None,
         )  # fmt: skip
 

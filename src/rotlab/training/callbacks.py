@@ -12,6 +12,7 @@ import lightning as L
 from rotlab.config import RunFailed
 from rotlab.data.stream import StepBatch
 from rotlab.evaluation import Evaluator, Report
+from rotlab.training.compiling import compilations
 from rotlab.training.interruption import Interruption
 from rotlab.training.loggers import log_wrong_samples
 from rotlab.training.memory import memory_figures
@@ -90,6 +91,8 @@ class Recorder(L.Callback):
                 f"the loss is {figures['train/loss']} at step {step:,}: the training has diverged; lower "
                 f"recipe.learning_rate={module.recipe.learning_rate:g}, or set recipe.gradient_clip"
             )
+        if module.compiled is not None:
+            figures["speed/compilations"] = compilations()
         return {**figures, "train/gradient_norm": float(module.gradient_norm)}
 
     def _log(self, trainer: L.Trainer, learnt: dict[str, float], step: int) -> None:

@@ -12,6 +12,7 @@ from rotlab.config.schema import RecipeConfig
 from rotlab.data.ranks import Ranks
 from rotlab.data.stream import StepBatch
 from rotlab.models import Backbone
+from rotlab.training.compiling import compiled_forward
 from rotlab.training.schedule import build_optimizer, rate_factor
 from rotlab.vocab import Vocabulary
 
@@ -24,11 +25,15 @@ class RotModule(L.LightningModule):
 
     Optimization is manual, because a batch may be several passes, forward and backward: their losses are divided by
     the number of non-PAD targets of the whole batch, and then one optimizer step is taken. So `trainer.global_step`
-    counts optimizer steps, accumulation included, and a loader item is one of them.
+    counts optimizer steps, accumulation included, and a loader item is one of them. compiled: see `compiled_forward`.
     """
 
-    def __init__(self, backbone: Backbone, recipe: RecipeConfig, ranks: Ranks = Ranks()) -> None:  # noqa: B008
+    def __init__(
+        self, backbone: Backbone, recipe: RecipeConfig, ranks: Ranks = Ranks(), compiled: str | None = None,  # noqa: B008
+    ) -> None:  # fmt: skip
         super().__init__()
+        self.compiled = compiled
+        self._forward = backbone.forward_groups if compiled is None else compiled_forward(backbone, compiled)
         self.ranks = ranks
         self.automatic_optimization = False
         self.backbone = backbone
@@ -65,7 +70,7 @@ class RotModule(L.LightningModule):
         optimizer.zero_grad()
         sums_2 = targets.new_zeros(2, dtype=torch.float32)
         for groups in batch.passes:
-            logits_NV = self.backbone.forward_groups([group.inputs_BT.long() for group in groups])
+            logits_NV = self._forward([group.inputs_BT.long() for group in groups])
             targets_N = torch.cat([group.targets_BT.flatten() for group in groups]).long()
             loss, right = summed_loss(logits_NV, targets_N)
             self.manual_backward(loss / targets)

@@ -143,7 +143,7 @@ def train(job: Job, manifest: Manifest, checkpoint: dict[str, Any] | None, logge
         enable_model_summary=False, use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=0,
         log_every_n_steps=0, default_root_dir=job.directory,
     )  # fmt: skip
-    module = RotModule(job.backbone, config.recipe, job.ranks)
+    module = RotModule(job.backbone, config.recipe, job.ranks, config.trainer.compile)
     with saver.saving(trainer, module):
         trainer.fit(module, datamodule=data)
 

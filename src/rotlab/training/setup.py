@@ -28,6 +28,8 @@ def prepare_device(config: Config) -> str:
         raise ConfigError("trainer.accelerator=gpu, but no GPU is visible: write trainer.accelerator=cpu or auto")
     if device == "cpu" and config.trainer.precision == "fp16":
         raise ConfigError("trainer.precision=fp16 needs a GPU: on a CPU write trainer.precision=bf16 or fp32")
+    if device == "cpu" and config.trainer.compile == "graphs":
+        raise ConfigError("trainer.compile=graphs needs a GPU: on a CPU write trainer.compile=code or null")
     return device
 
 
@@ -40,6 +42,7 @@ def data_module(config: Config, cell: Cell, device: str, ranks: Ranks) -> RotDat
         group_overhead=getattr(config.architecture.group_overhead, device),
         test_problems=data.test_problems, test_seed=data.test_seed,
         probe_problems=config.evaluation.probe_problems, holdout=data.holdout, overfit=data.overfit,
+        few_shapes=config.trainer.compile is not None,
     )  # fmt: skip
     try:
         module = RotDataModule(cell, options)

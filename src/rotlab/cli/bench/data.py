@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import sys
 import time
@@ -33,7 +34,7 @@ _SECONDS, _REFERENCE_SECONDS = 2.0, 0.7
 _CHUNK = 100
 
 
-def run() -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print a row for each cell."""
     reference = _reference()
     print(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import resource
 import sys
 import time
@@ -46,7 +47,7 @@ class _Stubbed(Evaluator):
         return np.ones(len(group.inputs_BT), np.bool_), group.targets_BT
 
 
-def run() -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print a row for each cell, each measured in a process of its own, so that peaks of memory are its own."""
     print(
         f"{'cell':<18}{'problems':>9}{'contexts':>12}{'problem set':>13}{'stub network':>14}{'peak memory':>13}"

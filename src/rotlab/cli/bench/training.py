@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import time
-import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import lightning as L
 import torch
+from lightning.pytorch.plugins.environments import LightningEnvironment
 
 from rotlab.cli.bench.plain import plain_network, plain_step
 from rotlab.config import Config
@@ -43,7 +44,7 @@ class Speed:
     padding: float
 
 
-def run() -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print a row for each cell and backbone."""
     print(
         f"{torch.get_num_threads()} threads, batches of the paper's size, {_ROUNDS} turns each, medians; milliseconds"
@@ -85,15 +86,20 @@ def of_training(config: Config) -> Speed:
     """Steps of our own training: Lightning's Trainer, its loader, our module."""
     device, cell = prepare_device(config), cell_of(config)
     clock = _Clock()
-    with only_our_lines(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*barebones.*")
-        trainer = L.Trainer(
-            barebones=True, accelerator=device, devices=1, max_steps=config.recipe.max_steps,
-            precision=PRECISION[config.trainer.precision], callbacks=[clock],  # type: ignore[arg-type]
-        )  # fmt: skip
-        module = RotModule(fresh_backbone(config, cell), config.recipe)
-        trainer.fit(module, datamodule=data_module(config, cell, device, Ranks()))
+    module = RotModule(fresh_backbone(config, cell), config.recipe)
+    with only_our_lines():
+        bare_trainer(config, clock).fit(module, datamodule=data_module(config, cell, device, Ranks()))
     return clock.speed()
+
+
+def bare_trainer(config: Config, watch: L.Callback) -> L.Trainer:
+    """Lightning's Trainer as a run has it, without what is logged, saved and shown."""
+    return L.Trainer(
+        accelerator=prepare_device(config), devices=1, max_steps=config.recipe.max_steps, max_epochs=-1,
+        precision=PRECISION[config.trainer.precision], callbacks=[watch],  # type: ignore[arg-type]
+        plugins=[LightningEnvironment()], logger=False, enable_progress_bar=False, enable_checkpointing=False,
+        enable_model_summary=False, use_distributed_sampler=False, log_every_n_steps=0,
+    )  # fmt: skip
 
 
 def of_plain(config: Config) -> Speed:

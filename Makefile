@@ -7,7 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow lint format bench clean
+.PHONY: help setup train test test-slow lint format bench gpu-check clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,8 +38,13 @@ format: setup ## Rewrite the sources in the project's format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: setup ## Measure how fast the data are made
+bench: setup ## Measure how fast data, evaluation and training are, in about ten minutes
 	$(BIN)/rotlab bench data
+	$(BIN)/rotlab bench evaluation
+	$(BIN)/rotlab bench training
+
+gpu-check: setup ## Measure what a GPU does best, in minutes; nothing without one
+	$(BIN)/rotlab bench gpu
 
 clean: ## Remove build leftovers and caches; runs and .venv stay
 	rm -rf build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -55,19 +55,14 @@ def compiled(function: Callable[..., Any]) -> Any:
     """`function` compiled by Numba at its first call and kept in `CACHE_FOLDER`; the plain function without JIT.
 
     It may read and write the arrays that it is given, but neither make nor return one: so it needs no reference counts,
-    which would take longer than most of these functions do.
+    which would take longer than most of these functions do, to run and to compile.
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """As `compiled`, and written out wherever it is called: for what is called at each step with many arrays."""
-    return _compiled(function, _nrt=False, inline="always")
-
-
-def allocating(function: Callable[..., Any]) -> Any:
-    """As `compiled`, for what makes or returns arrays, and for what calls such a function."""
-    return _compiled(function)
+    return _compiled(function, inline="always")
 
 
 def choice_of(functions: Sequence[Any], number: str, *parameters: str) -> Any:
@@ -88,7 +83,7 @@ def choice_of(functions: Sequence[Any], number: str, *parameters: str) -> Any:
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE_FOLDER)
     try:
-        dispatcher = numba.njit(cache=True, **options)(function)
+        dispatcher = numba.njit(cache=True, _nrt=False, **options)(function)
     finally:
         numba.config.CACHE_DIR = kept
     if not numba.config.DISABLE_JIT:

@@ -15,14 +15,28 @@ from rotlab.compiled import compiled
 TRAIN, TEST, PROBE, FIT = 0, 1, 2, 3
 
 _MASK = 0xFFFFFFFF
-_KEY, _INDEX, _SPLIT, _BLOCK, _BUFFER, _USED, _SIZE = 0, 2, 4, 5, 6, 10, 11
+_KEY, _INDEX, _SPLIT, _BLOCK, _BUFFER, _USED, _KEPT = 0, 2, 4, 5, 6, 10, 11
 
 Draw = NDArray[np.int64]
 
 
 def new_draw() -> Draw:
     """The state of a generator; `seek` points it at an index before the first draw."""
-    return np.zeros(_SIZE, dtype=np.int64)
+    return np.zeros(2 * _KEPT, dtype=np.int64)
+
+
+@compiled
+def keep(draw: Draw) -> None:
+    """Remember where the generator stands, for `go_back`."""
+    for i in range(_KEPT):
+        draw[_KEPT + i] = draw[i]
+
+
+@compiled
+def go_back(draw: Draw) -> None:
+    """To where the generator stood at `keep`."""
+    for i in range(_KEPT):
+        draw[i] = draw[_KEPT + i]
 
 
 @compiled

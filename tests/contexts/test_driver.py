@@ -9,9 +9,8 @@ import pytest
 
 from rotlab.contexts import lengths, unfold
 from rotlab.contexts.driver import n_rows, solve_question
-from rotlab.contexts.memo import GENERATION, clear, new_memo
+from rotlab.contexts.memo import GENERATION, add_question, clear, new_memo
 from rotlab.contexts.render import ENDLESS
-from rotlab.contexts.stream import add_question
 from rotlab.tasks import METHODS, TYPES, ProblemType, parse_question
 from tests.contexts.test_answers import answer
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rotlab.contexts.driver import Drawer, sample_questions
-from rotlab.contexts.stream import add_question
+from rotlab.contexts.memo import add_question
 from rotlab.data.cell import Cell
 from rotlab.data.stream import TrainingStream
 from rotlab.data.test_set import ProblemSet, overlap, problem_set

@@ -1,4 +1,4 @@
-"""Running the compiled loops to their end: where they pause, a plain Python rule or sampler speaks."""
+"""Running the compiled loops to their end: where they pause, a plain Python rule or sampler speaks, or arrays grow."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.contexts.memo import (
+    LACKING,
     N_ROWS,
     QUESTION,
     QUESTION_END,
     TOP,
     TYPE,
     Memo,
+    add_question,
     clear,
     end_question,
     new_memo,
@@ -21,8 +23,9 @@ from rotlab.contexts.memo import (
     with_room,
 )  # fmt: skip
 from rotlab.contexts.render import METHOD_NUMBER
-from rotlab.contexts.solving import CIRCULAR, DONE, ENDLESS, FAILED, NOTHING, PAUSED, UNKNOWN, begin, solve
+from rotlab.contexts.solving import CIRCULAR, DONE, ENDLESS, FAILED, FULL, NOTHING, PAUSED, UNKNOWN, begin, solve
 from rotlab.contexts.stream import (
+    CHOSEN_LENGTH,
     DIFFICULTY,
     END,
     FRESH,
@@ -37,11 +40,11 @@ from rotlab.contexts.stream import (
     SAMPLED,
     SAMPLER,
     SEED,
+    SHORT,
     SPLIT,
     STOP_AT_OVERLONG,
     Batch,
     Job,
-    add_question,
     collect,
     contains,
     fill,
@@ -71,6 +74,13 @@ def new_job(sampler: Sampler, difficulty: int, seed: int, split: int, start: int
     job = np.zeros(JOB_SIZE, dtype=np.int64)
     job[[SAMPLER, DIFFICULTY, SEED, SPLIT, INDEX, END]] = sampler.number, difficulty, seed, split, start, end
     return job
+
+
+def after(memo: Memo, status: int) -> tuple[Memo, int]:
+    """The memo with which a loop that returned `status` is called again, and what it is told: see `solve`."""
+    if status == FULL:
+        return with_room(memo, int(memo.state[LACKING])), NOTHING
+    return memo, rule_says(memo, status)
 
 
 def rule_says(memo: Memo, status: int) -> int:
@@ -116,10 +126,10 @@ def solve_question(tokens: Tokens) -> tuple[Memo, int]:
     """A memo in which the question GO ... = is solved, and its row."""
     memo, row = add_question(new_memo(64), tokens)
     begin(memo, row)
-    memo, status = solve(memo, NOTHING)
-    while status != DONE:
-        memo, status = solve(memo, rule_says(memo, status))
-    return memo, int(row)
+    said = NOTHING
+    while (status := solve(memo, said)) != DONE:
+        memo, said = after(memo, status)
+    return memo, row
 
 
 class Drawer:
@@ -144,15 +154,15 @@ class Drawer:
         job[[METHOD, LIMIT, STOP_AT_OVERLONG]] = self.method, self.limit, stop_at_overlong
         n = end - start
         batch = Batch(np.empty(64 * n, np.uint8), np.empty(64 * n, np.uint8), np.zeros(n + 1, np.int64))
-        said, status = NOTHING, PAUSED
-        while status not in (DONE, FAILED):
-            self._memo, batch, status = fill(self._memo, self._held_out, batch, self._draw, job, said)
-            said = NOTHING
-            if status == PAUSED and job[PHASE] == FRESH:
+        said = NOTHING
+        while (status := fill(self._memo, self._held_out, batch, self._draw, job, said)) not in (DONE, FAILED):
+            if status == SHORT:
+                batch = _longer(batch, int(job[CHOSEN_LENGTH]))
+            elif status == PAUSED and job[PHASE] == FRESH:
                 self._memo = plain_sampled(self._memo, self.sampler, self._draw, self.difficulty)
-                job[PHASE] = SAMPLED
-            elif status not in (DONE, FAILED):
-                said = rule_says(self._memo, status)
+                job[PHASE], said = SAMPLED, NOTHING
+            else:
+                self._memo, said = after(self._memo, status)
         if status == FAILED:
             reason = "nearly all of its problems are held out for the test set"
             if job[OVERLONG] > job[HELD_OUT]:
@@ -162,15 +172,22 @@ class Drawer:
         return batch, job
 
 
+def _longer(batch: Batch, tokens: int) -> Batch:
+    """The batch with room for at least so many more tokens."""
+    size = 2 * batch.tokens.size + tokens
+    return Batch(np.resize(batch.tokens, size), np.resize(batch.segments, size), batch.offsets)
+
+
 def draw_questions(sampler: Sampler, difficulty: int, seed: int, split: int, wanted: int, most_draws: int) -> Memo:
     """A memo of unsolved questions: the first `wanted` different ones among `most_draws` draws of a split."""
     memo, draw = new_memo(max(_NO_ROWS, 1 << wanted.bit_length())), new_draw()
     job = new_job(sampler, difficulty, seed, split, 0, most_draws)
-    memo, status = collect(memo, draw, job, wanted)
-    while status != DONE:
-        memo = plain_sampled(memo, sampler, draw, difficulty)
-        job[PHASE] = SAMPLED
-        memo, status = collect(memo, draw, job, wanted)
+    while (status := collect(memo, draw, job, wanted)) != DONE:
+        if status == FULL:
+            memo = with_room(memo, int(memo.state[LACKING]))
+        else:
+            memo = plain_sampled(memo, sampler, draw, difficulty)
+            job[PHASE] = SAMPLED
     return memo
 
 
@@ -197,7 +214,9 @@ def _drawn(memo: Memo, sampler: Sampler, draw: Draw, difficulty: int, seed: int,
     seek(draw, seed, split, index)
     if sampler.plain:
         return plain_sampled(memo, sampler, draw, difficulty)
-    return sampled(memo, sampler.number, draw, difficulty)
+    while not sampled(memo, sampler.number, draw, difficulty):
+        memo = with_room(memo, int(memo.state[LACKING]))
+    return memo
 
 
 def solve_shard(
@@ -206,9 +225,9 @@ def solve_shard(
     """Solve questions from `start` on in one memo until it has `most_rows` rows; the memo and where it stopped."""
     job = np.zeros(JOB_SIZE, dtype=np.int64)
     job[[INDEX, END]] = start, len(offsets) - 1
-    memo, status = solve_questions(memo, tokens, offsets, roots, job, most_rows, NOTHING)
-    while status != DONE:
-        memo, status = solve_questions(memo, tokens, offsets, roots, job, most_rows, rule_says(memo, status))
+    said = NOTHING
+    while (status := solve_questions(memo, tokens, offsets, roots, job, most_rows, said)) != DONE:
+        memo, said = after(memo, status)
     return memo, int(job[INDEX])
 
 

@@ -2,8 +2,8 @@
 
 A memo is an arena of tokens and one row for each different question, in order of creation (X^1 first). A row knows
 its question's and its answer's place in the arena and the rows that it asked. Questions are found by their tokens.
-Everything is a flat array, so that a memo can be filled, read and emptied by compiled code; arrays that are too small
-are replaced by larger ones, which is why every function that may do so returns the memo.
+Everything is a flat array, so that a memo can be filled, read and emptied by compiled code. That code makes no arrays:
+where they are too small it stops, `with_room` gives the memo larger ones, and it goes on.
 
 Questions start at a multiple of eight tokens and are followed by zeros up to the next, so that they are hashed and
 compared eight tokens at a time.
@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rotlab.compiled import allocating, compiled, inlined
-from rotlab.native import fill_tokens
-from rotlab.rng import Draw
+from rotlab.compiled import compiled, inlined
+from rotlab.native import copy_tokens, fill_tokens
+from rotlab.rng import Draw, go_back, keep
 from rotlab.tasks.kit import (
     ANSWERS,
     CURSOR,
@@ -33,14 +33,17 @@ from rotlab.vocab import EQUALS, Tokens
 
 # Columns of `rows`: question text[QUESTION:QUESTION_END] (GO ... =), answer text[REPLY:REPLY_END] (... STOP; REPLY_END
 # is 0 until it is known), problem type, the rows that it asked links[LINKS:LINKS_END], whether the last is a tail, the
-# question's hash. NTH_SOLVED has nothing to do with its row: from the first on it lists the rows, sub-questions first.
+# question's hash; SCRATCH and SCRATCH_BELOW for whoever goes through the solved rows. NTH_SOLVED has nothing to do with
+# its row: from the first on it lists the rows, sub-questions first.
 QUESTION, QUESTION_END, REPLY, REPLY_END, TYPE, LINKS, LINKS_END, TAILED = 0, 1, 2, 3, 4, 5, 6, 7
-HASH, NTH_SOLVED, COLUMNS = 8, 9, 10
+HASH, NTH_SOLVED, SCRATCH, SCRATCH_BELOW, COLUMNS = 8, 9, 10, 11, 12
 # Places of `state`: numbers of rows, links and solved rows in use; the top frame (0: none); how often the memo was
 # emptied, and one; how many tokens there was no room for.
 N_ROWS, N_LINKS, N_SOLVED, TOP, GENERATION, LACKING, STATE = 0, 1, 2, 3, 4, 5, 6
 
 _WORD = 8
+# So many tokens there is always room for.
+STEP = 64
 _MOST_GENERATIONS = (1 << 31) - 1
 
 
@@ -68,16 +71,11 @@ def _memo(text: Tokens, *others: Any) -> Memo:
     return Memo(text, text.view(np.int64), *others)
 
 
-@allocating
 def new_memo(size: int) -> Memo:
     """An empty memo with room for some `size` rows, at least one."""
-    n_slots = 64
-    while n_slots < 4 * size:
-        n_slots *= 2
-    text = np.empty(size * 8 * _WORD, np.uint8)
-    memo = Memo(
-        text,
-        text.view(np.int64),
+    n_slots = max(64, 1 << (4 * size - 1).bit_length())
+    memo = _memo(
+        np.empty(size * 8 * _WORD, np.uint8),
         np.zeros(size * 8, np.int64),
         np.zeros((size, COLUMNS), np.int64),
         np.empty(size * 4, np.int64),
@@ -161,13 +159,6 @@ def add_row(memo: Memo, lo: int, hi: int, hashed: int) -> int:
     return row
 
 
-@allocating
-def _larger(array: Any, size: int) -> Any:
-    grown = np.zeros(size, array.dtype)
-    grown[: array.size] = array
-    return grown
-
-
 @compiled
 def open_frames_end(memo: Memo) -> int:
     """Where the open frames end. They have less than a third as many answers, even when each gets one more."""
@@ -175,32 +166,40 @@ def open_frames_end(memo: Memo) -> int:
     return FIRST_FRAME if top == 0 else top + ANSWERS + 3 * memo.frame[top + N_ANSWERS]
 
 
-@allocating
 def with_room(memo: Memo, tokens: int) -> Memo:
     """The memo with room for one more row, frame and answer, the links of all frames, and `tokens` more tokens."""
-    n_rows, frames_end = memo.state[N_ROWS], open_frames_end(memo)
-    text, words, frame, rows, links, slots, state = memo
-    if memo.frame[CURSOR] + tokens + _WORD > text.size:
+    text, _, frame, rows, links, slots, state = memo
+    frames_end = int(open_frames_end(memo))
+    if frame[CURSOR] + tokens + _WORD > text.size:
         text = _larger(text, aligned(2 * text.size + tokens))
-        words = text.view(np.int64)
     if frames_end + 2 * ANSWERS > frame.size:
         frame = _larger(frame, 2 * frame.size + 64)
-    if memo.state[N_LINKS] + frames_end // 3 > links.size:
+    if state[N_LINKS] + frames_end // 3 > links.size:
         links = _larger(links, 2 * links.size + frames_end)
-    if n_rows + 1 > rows.shape[0]:
-        wider = np.zeros((2 * rows.shape[0], COLUMNS), np.int64)
-        wider[: rows.shape[0]] = rows
-        rows = wider
+    if state[N_ROWS] + 1 > len(rows):
+        rows = _larger(rows, 2 * len(rows))
         slots = np.zeros(2 * slots.size, np.int64)
-        for row in range(n_rows):
-            _put_in_slot(slots, rows[row, HASH], row, state[GENERATION])
-    return Memo(text, words, frame, rows, links, slots, state)
+        _put_all_in_slots(rows, slots, state)
+    return _memo(text, frame, rows, links, slots, state)
+
+
+def _larger(array: NDArray[Any], size: int) -> NDArray[Any]:
+    grown = np.zeros((size, *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 @compiled
-def needs_room(memo: Memo, tokens: int) -> bool:
-    """Whether `with_room` must make larger arrays."""
+def _put_all_in_slots(rows: NDArray[np.int64], slots: NDArray[np.int64], state: NDArray[np.int64]) -> None:
+    for row in range(state[N_ROWS]):
+        _put_in_slot(slots, rows[row, HASH], row, state[GENERATION])
+
+
+@compiled
+def lacks_room(memo: Memo, tokens: int) -> bool:
+    """Whether `with_room` must make larger arrays; says in state[LACKING] for how many tokens."""
     frames_end = open_frames_end(memo)
+    memo.state[LACKING] = tokens
     return (
         memo.frame[CURSOR] + tokens + _WORD > memo.text.size
         or frames_end + 2 * ANSWERS > memo.frame.size
@@ -231,18 +230,36 @@ def enter(memo: Memo) -> tuple[int, bool]:
     return add_row(memo, lo, hi, hashed), True
 
 
-@allocating
-def sampled(memo: Memo, number: int, draw: Draw, difficulty: int) -> Memo:
-    """Have a compiled sampler write its question to text[START:cursor]; the memo, grown until it fits."""
-    room = 256
-    while True:
-        memo = with_room(memo, room)
-        lo = memo.frame[CURSOR]
-        at = draw.copy()
-        compiled_sampler(number, View(memo.text, memo.frame, 0), draw, difficulty)
-        if memo.frame[CURSOR] < memo.text.size:
-            end_question(memo)
-            return memo
-        memo.frame[CURSOR] = lo
-        draw[:] = at
-        room *= 4
+@compiled
+def sampled(memo: Memo, number: int, draw: Draw, difficulty: int) -> bool:
+    """Have a compiled sampler write its question to text[START:cursor]; False, and nothing drawn, where room lacks."""
+    if lacks_room(memo, STEP):
+        return False
+    start = memo.frame[CURSOR]
+    keep(draw)
+    compiled_sampler(number, View(memo.text, memo.frame, 0), draw, difficulty)
+    if memo.frame[CURSOR] < memo.text.size:
+        end_question(memo)
+        return True
+    go_back(draw)
+    memo.frame[CURSOR] = start
+    memo.state[LACKING] = 2 * (memo.text.size - start) + STEP
+    return False
+
+
+@compiled
+def put_question(memo: Memo, tokens: Tokens) -> int:
+    """The row of the question `tokens` = GO ... =, unsolved if it is new; there is room for it."""
+    lo = aligned(memo.frame[CURSOR])
+    copy_tokens(memo.text, lo, tokens, 0, tokens.size - 1)
+    memo.frame[START] = lo
+    memo.frame[CURSOR] = lo + tokens.size - 1
+    end_question(memo)
+    row, _ = enter(memo)
+    return row
+
+
+def add_question(memo: Memo, tokens: Tokens) -> tuple[Memo, int]:
+    """The memo, grown if need be, with the question `tokens` = GO ... =; and its row."""
+    memo = with_room(memo, tokens.size + _WORD)
+    return memo, int(put_question(memo, tokens))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rotlab.compiled import allocating, compiled
+from rotlab.compiled import compiled
 from rotlab.contexts.render import target
 from rotlab.contexts.stream import Batch
 from rotlab.vocab import Vocabulary
@@ -13,17 +13,26 @@ from rotlab.vocab import Vocabulary
 ABSENT = Vocabulary.absent
 
 
-@allocating
 def cut_points(lengths_N: NDArray[np.int64], overhead: int, most: int) -> NDArray[np.int64]:
     """Where to cut a sorted list of lengths into groups, each padded to its longest: cheapest total, exactly.
 
     A group of n contexts, the longest of length t, costs n * t + overhead tokens, and has n * t <= most (a single
     longer context stands alone). Returns the groups' ends, the last being N.
     """
-    n = lengths_N.size
-    cost = np.zeros(n + 1, np.int64)
-    start = np.zeros(n + 1, np.int64)
-    for end in range(1, n + 1):
+    cost, start = np.zeros(lengths_N.size + 1, np.int64), np.zeros(lengths_N.size + 1, np.int64)
+    _cheapest(lengths_N, overhead, most, cost, start)
+    cuts = [lengths_N.size]
+    while start[cuts[-1]] > 0:
+        cuts.append(int(start[cuts[-1]]))
+    return np.array(cuts[::-1])
+
+
+@compiled
+def _cheapest(
+    lengths_N: NDArray[np.int64], overhead: int, most: int, cost: NDArray[np.int64], start: NDArray[np.int64]
+) -> None:
+    """For each number of the shortest contexts, what they cost at least, and where their last group starts."""
+    for end in range(1, lengths_N.size + 1):
         longest = lengths_N[end - 1]
         cost[end] = cost[end - 1] + longest + overhead
         start[end] = end - 1
@@ -34,10 +43,6 @@ def cut_points(lengths_N: NDArray[np.int64], overhead: int, most: int) -> NDArra
             if cost[lo] + area + overhead < cost[end]:
                 cost[end] = cost[lo] + area + overhead
                 start[end] = lo
-    cuts = [n]
-    while start[cuts[-1]] > 0:
-        cuts.append(start[cuts[-1]])
-    return np.array(cuts[::-1])
 
 
 @compiled

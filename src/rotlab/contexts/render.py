@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rotlab.compiled import allocating, compiled
+from rotlab.compiled import compiled
 from rotlab.contexts.memo import (
     LINKS,
     LINKS_END,
@@ -18,6 +18,8 @@ from rotlab.contexts.memo import (
     QUESTION_END,
     REPLY,
     REPLY_END,
+    SCRATCH,
+    SCRATCH_BELOW,
     TAILED,
     Memo,
 )  # fmt: skip
@@ -55,27 +57,26 @@ def wt_length(memo: Memo, row: int) -> int:
     return rows[row, QUESTION_END] - rows[row, QUESTION] + rows[row, REPLY_END] - rows[row, REPLY]
 
 
-@allocating
+@compiled
 def cot_length(memo: Memo, row: int) -> int:
     """The length of a row's CoT context without unravelling it: saturates at ENDLESS.
 
     flat(q) = sum over sub-questions of |q_s| + flat(q_s), + |a| unless the last is a tail, once for each row.
     """
     rows = memo.rows
-    flat = np.zeros(rows.shape[0], np.int64)
     for i in range(memo.state[N_SOLVED]):
         one = rows[i, NTH_SOLVED]
         length = 0 if rows[one, TAILED] != 0 else rows[one, REPLY_END] - rows[one, REPLY]
         for j in range(rows[one, LINKS], rows[one, LINKS_END]):
             child = memo.links[j]
-            length = min(ENDLESS, length + flat[child] + rows[child, QUESTION_END] - rows[child, QUESTION])
-        flat[one] = length
+            length = min(ENDLESS, length + rows[child, SCRATCH] + rows[child, QUESTION_END] - rows[child, QUESTION])
+        rows[one, SCRATCH] = length
         if one == row:
             break
-    return min(ENDLESS, flat[row] + rows[row, QUESTION_END] - rows[row, QUESTION])
+    return min(ENDLESS, rows[row, SCRATCH] + rows[row, QUESTION_END] - rows[row, QUESTION])
 
 
-@allocating
+@compiled
 def context_length(memo: Memo, row: int, method: int) -> int:
     """The printed length of a row's context under a method."""
     if method == ROT:
@@ -114,33 +115,31 @@ def _render_rot(memo: Memo, row: int, tokens: Tokens, segments: Tokens, at: int)
     return _copy(memo, rows[row, REPLY], rows[row, REPLY_END], A, tokens, segments, at)
 
 
-@allocating
+@compiled
 def _render_cot(memo: Memo, row: int, tokens: Tokens, segments: Tokens, at: int) -> int:
-    """Unravel depth first; `stack` holds the open rows and the next link of each."""
-    rows = memo.rows
-    stack = np.empty((memo.state[N_SOLVED] + 1, 2), np.int64)
-    stack[0, 0] = row
-    stack[0, 1] = rows[row, LINKS]
-    depth = 0
-    while depth >= 0:
-        one, link = stack[depth, 0], stack[depth, 1]
+    """Unravel depth first; of the open rows SCRATCH is the next link, SCRATCH_BELOW the row that asked."""
+    rows, one = memo.rows, row
+    rows[row, SCRATCH] = rows[row, LINKS]
+    rows[row, SCRATCH_BELOW] = -1
+    while one >= 0:
+        link = rows[one, SCRATCH]
         if link < rows[one, LINKS_END]:
             child = memo.links[link]
             as_tail = rows[one, TAILED] != 0 and link == rows[one, LINKS_END] - 1
             at = _copy_question(memo, child, as_tail, T, tokens, segments, at)
-            stack[depth, 1] += 1
-            depth += 1
-            stack[depth, 0] = child
-            stack[depth, 1] = rows[child, LINKS]
+            rows[one, SCRATCH] += 1
+            rows[child, SCRATCH] = rows[child, LINKS]
+            rows[child, SCRATCH_BELOW] = one
+            one = child
         else:
             if rows[one, TAILED] == 0:
                 at = _copy(memo, rows[one, REPLY], rows[one, REPLY_END], T, tokens, segments, at)
-            depth -= 1
+            one = rows[one, SCRATCH_BELOW]
     segments[at - (rows[row, REPLY_END] - rows[row, REPLY]) : at] = A
     return at
 
 
-@allocating
+@compiled
 def render(memo: Memo, row: int, method: int, tokens: Tokens, segments: Tokens, at: int) -> int:
     """Write a row's context to tokens[at:] and segments[at:], which have room for it; where it ends."""
     at = _copy_question(memo, row, False, Q, tokens, segments, at)
@@ -161,13 +160,9 @@ def target(tokens: Tokens, segments: Tokens, i: int) -> int:
     return tokens[i]
 
 
-@allocating
 def targets_of(tokens: Tokens, segments: Tokens) -> Tokens:
     """All of Y."""
-    targets = np.empty_like(tokens)
-    for i in range(tokens.size):
-        targets[i] = target(tokens, segments, i)
-    return targets
+    return np.array([target(tokens, segments, i) for i in range(tokens.size)], np.uint8)
 
 
 def readable_length(length: int) -> str:

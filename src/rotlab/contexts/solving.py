@@ -6,7 +6,7 @@ question that the memo knows is answered from there.
 
 from __future__ import annotations
 
-from rotlab.compiled import allocating, compiled, inlined
+from rotlab.compiled import compiled, inlined
 from rotlab.contexts.memo import (
     LACKING,
     LINKS,
@@ -18,15 +18,15 @@ from rotlab.contexts.memo import (
     QUESTION_END,
     REPLY,
     REPLY_END,
+    STEP,
     TAILED,
     TOP,
     TYPE,
     Memo,
     end_question,
     enter,
-    needs_room,
+    lacks_room,
     open_frames_end,
-    with_room,
 )  # fmt: skip
 from rotlab.tasks.kit import (
     ANSWER,
@@ -48,14 +48,10 @@ from rotlab.tasks.registry import N_COMPILED, compiled_rule
 from rotlab.vocab import GO, STOP
 
 # What `solve` is told where no rule has spoken, and what it tells: all is solved; a plain Python rule must speak for
-# the top frame; or what is wrong with the top frame's question, which the frame below asked.
-NOTHING, DONE, PAUSED, FAILED = 0, 0, 1, 2
+# the top frame; the memo needs room for state[LACKING] tokens and the like (`with_room`); or what is wrong with the top
+# frame's question, which the frame below asked.
+NOTHING, DONE, PAUSED, FAILED, FULL = 0, 0, 1, 2, 6
 CIRCULAR, UNKNOWN, ENDLESS = 3, 4, 5
-# Within `solve`: the memo has no room for the next thing.
-FULL = 6
-
-# So many tokens there is always room for.
-_STEP = 64
 
 # Recursion without an end is told by what it holds: so many numbers in open frames, or tokens in all.
 _MOST_IN_FRAMES, _MOST_TOKENS = 1 << 22, 1 << 30
@@ -118,34 +114,24 @@ def begin(memo: Memo, row: int) -> None:
 
 
 @compiled
-def _is_endless(memo: Memo) -> bool:
-    return open_frames_end(memo) > _MOST_IN_FRAMES or memo.frame[CURSOR] > _MOST_TOKENS
-
-
-@allocating
-def solve(memo: Memo, said: int) -> tuple[Memo, int]:
-    """Solve what was begun: (memo, DONE), or (memo, PAUSED) where a plain Python rule must speak for the top frame.
-
-    Call it again with what that rule said. CIRCULAR, UNKNOWN and ENDLESS end it for good: see `driver.rule_says`.
-    """
-    status = _solve_in_place(memo, said)
-    while status == FULL:
-        if _is_endless(memo):
-            return memo, ENDLESS
-        memo = with_room(memo, memo.state[LACKING])
-        status = _solve_in_place(memo, NOTHING)
-    return memo, status
+def _full(memo: Memo, lacking: int) -> int:
+    memo.state[LACKING] = lacking
+    endless = open_frames_end(memo) > _MOST_IN_FRAMES or memo.frame[CURSOR] > _MOST_TOKENS
+    return ENDLESS if endless else FULL
 
 
 @compiled
-def _solve_in_place(memo: Memo, said: int) -> int:
-    """What `solve` does, until the memo is FULL."""
+def solve(memo: Memo, said: int) -> int:
+    """Solve what was begun: DONE; or PAUSED where a plain Python rule must speak for the top frame, or FULL.
+
+    Call it again with what that rule said, or with NOTHING once there is room. CIRCULAR, UNKNOWN and ENDLESS end it for
+    good: see `driver.rule_says`.
+    """
     while memo.state[TOP] != 0:
         base = memo.state[TOP]
         if said == NOTHING:
-            if needs_room(memo, _STEP):
-                memo.state[LACKING] = _STEP
-                return FULL
+            if lacks_room(memo, STEP):
+                return _full(memo, STEP)
             kind = memo.rows[memo.frame[base + ROW], TYPE]
             if kind < 0:
                 return UNKNOWN
@@ -159,8 +145,7 @@ def _solve_in_place(memo: Memo, said: int) -> int:
         start, end = memo.frame[START], memo.frame[CURSOR]
         if end >= memo.text.size:
             memo.frame[CURSOR] = start
-            memo.state[LACKING] = 2 * (end - start) + _STEP
-            return FULL
+            return _full(memo, 2 * (end - start) + STEP)
         if said == ANSWER:
             memo.text[end] = STOP
             memo.frame[CURSOR] = end + 1

@@ -1,7 +1,8 @@
 """Examples and questions in bulk: compiled loops over problems, each problem a pure function of (seed, split, index).
 
 A training example is one context, drawn uniformly from the unique contexts of one top-level problem (App. C). The
-loops return to Python with PAUSED where a plain Python rule or sampler must speak, and go on when called again.
+loops return to Python with PAUSED where a plain Python rule or sampler must speak, with FULL where the memo needs room,
+and go on when called again.
 """
 
 from __future__ import annotations
@@ -11,20 +12,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rotlab.compiled import allocating, compiled
-from rotlab.contexts.memo import N_ROWS, Memo, clear, end_question, enter, find_row, question_hash, sampled, with_room
+from rotlab.compiled import compiled
+from rotlab.contexts.memo import (
+    N_ROWS,
+    STEP,
+    Memo,
+    clear,
+    enter,
+    find_row,
+    lacks_room,
+    put_question,
+    question_hash,
+    sampled,
+)  # fmt: skip
 from rotlab.contexts.render import ROT, context_length, render
-from rotlab.contexts.solving import DONE, FAILED, NOTHING, PAUSED, begin, solve
+from rotlab.contexts.solving import DONE, FAILED, FULL, NOTHING, PAUSED, begin, solve
 from rotlab.rng import Draw, below, seek
-from rotlab.tasks.kit import CURSOR, START, aligned
+from rotlab.tasks.kit import CURSOR, START
 from rotlab.tasks.registry import N_COMPILED_SAMPLERS
 from rotlab.vocab import Tokens
 
 # Places of `job`: what to draw, from which index to which, how far it is, and what was counted on the way.
 SAMPLER, DIFFICULTY, METHOD, LIMIT, SEED, SPLIT, INDEX, END, STOP_AT_OVERLONG = 0, 1, 2, 3, 4, 5, 6, 7, 8
-PHASE, TRIES, OVERLONG, HELD_OUT, LONGEST, UNIQUE, JOB_SIZE = 9, 10, 11, 12, 13, 14, 15
-# Values of PHASE: nothing drawn yet; a question stands in text[START:cursor]; it is being solved.
-FRESH, SAMPLED, SOLVING = 0, 1, 2
+PHASE, TRIES, OVERLONG, HELD_OUT, LONGEST, UNIQUE = 9, 10, 11, 12, 13, 14
+CHOSEN_ROW, CHOSEN_LENGTH, JOB_SIZE = 15, 16, 17
+# Values of PHASE: nothing drawn yet; a question stands in text[START:cursor]; it is being solved; a context is chosen.
+FRESH, SAMPLED, SOLVING, CHOSEN = 0, 1, 2, 3
+# What `fill` returns where the batch needs room for the chosen context.
+SHORT = 7
 
 # So many draws of one example may be too long or held out before the stream gives up.
 MOST_TRIES = 10_000
@@ -40,31 +55,20 @@ class Batch(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-@allocating
-def _with_space(batch: Batch, end: int) -> Batch:
-    if end <= batch.tokens.size:
-        return batch
-    size = max(end, 2 * batch.tokens.size)
-    tokens, segments = np.empty(size, np.uint8), np.empty(size, np.uint8)
-    tokens[: batch.tokens.size] = batch.tokens
-    segments[: batch.segments.size] = batch.segments
-    return Batch(tokens, segments, batch.offsets)
-
-
-@allocating
-def _draw_problem(memo: Memo, draw: Draw, job: Job) -> tuple[Memo, int]:
-    """The emptied memo with the next draw of problem job[INDEX] in text[START:cursor]."""
+@compiled
+def _draw_problem(memo: Memo, draw: Draw, job: Job) -> int:
+    """Have the emptied memo hold the next draw of problem job[INDEX] in text[START:cursor]."""
     if job[TRIES] >= MOST_TRIES:
-        return memo, FAILED
+        return FAILED
     if job[TRIES] == 0:
         seek(draw, job[SEED], job[SPLIT], job[INDEX])
-    job[TRIES] += 1
     clear(memo)
-    if job[SAMPLER] >= N_COMPILED_SAMPLERS:
-        return memo, PAUSED
-    memo = sampled(memo, job[SAMPLER], draw, job[DIFFICULTY])
-    job[PHASE] = SAMPLED
-    return memo, DONE
+    if job[SAMPLER] < N_COMPILED_SAMPLERS:
+        if not sampled(memo, job[SAMPLER], draw, job[DIFFICULTY]):
+            return FULL
+        job[PHASE] = SAMPLED
+    job[TRIES] += 1
+    return DONE if job[PHASE] == SAMPLED else PAUSED
 
 
 @compiled
@@ -86,47 +90,59 @@ def _begin_problem(memo: Memo, held_out: Memo, job: Job) -> bool:
     return True
 
 
-@allocating
-def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: int) -> tuple[Memo, Batch, int]:
+@compiled
+def _choose(memo: Memo, draw: Draw, job: Job) -> bool:
+    """Choose one of the solved problem's contexts; False if it is too long."""
+    job[UNIQUE] += memo.state[N_ROWS]
+    row = below(draw, memo.state[N_ROWS]) if job[METHOD] == ROT else 0
+    length = context_length(memo, row, job[METHOD])
+    job[LONGEST] = max(job[LONGEST], length)
+    if length > job[LIMIT]:
+        job[OVERLONG] += 1
+        job[PHASE] = FRESH
+        return False
+    job[CHOSEN_ROW], job[CHOSEN_LENGTH] = row, length
+    job[PHASE] = CHOSEN
+    return True
+
+
+@compiled
+def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: int) -> int:
     """Draw examples job[INDEX] .. job[END]-1 into the batch, a context each.
 
     What is longer than job[LIMIT], or a question of `held_out`, is replaced by the next draw of the same example and
     counted; with STOP_AT_OVERLONG the first such length goes to job[LONGEST] and ends the loop, before the problem is
-    solved (PHASE stays SAMPLED) if its question alone is too long. Returns DONE, PAUSED,
+    solved (PHASE stays SAMPLED) if its question alone is too long. Returns DONE, PAUSED, FULL, SHORT,
     FAILED when one example was drawn MOST_TRIES times in vain, or what went wrong in `solve`.
     """
     first = job[END] - (batch.offsets.size - 1)
     while job[INDEX] < job[END]:
         if job[PHASE] == FRESH:
-            memo, status = _draw_problem(memo, draw, job)
+            status = _draw_problem(memo, draw, job)
             if status != DONE:
-                return memo, batch, status
+                return status
         if job[PHASE] == SAMPLED and not _begin_problem(memo, held_out, job):
             if job[PHASE] == SAMPLED:
-                return memo, batch, DONE
+                return DONE
             continue
-        memo, status = solve(memo, said)
-        said = NOTHING
-        if status != DONE:
-            return memo, batch, status
-        job[PHASE] = FRESH
-        job[UNIQUE] += memo.state[N_ROWS]
-        row = below(draw, memo.state[N_ROWS]) if job[METHOD] == ROT else 0
-        length = context_length(memo, row, job[METHOD])
-        if length > job[LIMIT]:
-            job[OVERLONG] += 1
-            job[LONGEST] = max(job[LONGEST], length)
-            if job[STOP_AT_OVERLONG] != 0:
-                return memo, batch, DONE
-            continue
+        if job[PHASE] == SOLVING:
+            status = solve(memo, said)
+            said = NOTHING
+            if status != DONE:
+                return status
+            if not _choose(memo, draw, job):
+                if job[STOP_AT_OVERLONG] != 0:
+                    return DONE
+                continue
         i = job[INDEX] - first
         at = batch.offsets[i]
-        batch = _with_space(batch, at + length)
-        batch.offsets[i + 1] = render(memo, row, job[METHOD], batch.tokens, batch.segments, at)
-        job[LONGEST] = max(job[LONGEST], length)
+        if at + job[CHOSEN_LENGTH] > batch.tokens.size:
+            return SHORT
+        batch.offsets[i + 1] = render(memo, job[CHOSEN_ROW], job[METHOD], batch.tokens, batch.segments, at)
+        job[PHASE] = FRESH
         job[INDEX] += 1
         job[TRIES] = 0
-    return memo, batch, DONE
+    return DONE
 
 
 @compiled
@@ -138,39 +154,27 @@ def contains(questions: Memo, memo: Memo) -> bool:
     return find_row(questions, memo.words, lo, hi, question_hash(memo.words, lo, hi)) >= 0
 
 
-@allocating
-def collect(questions: Memo, draw: Draw, job: Job, wanted: int) -> tuple[Memo, int]:
+@compiled
+def collect(questions: Memo, draw: Draw, job: Job, wanted: int) -> int:
     """Draw questions from index job[INDEX] on until `questions` has `wanted` different ones, or job[END] is reached."""
     while questions.state[N_ROWS] < wanted and job[INDEX] < job[END]:
         if job[PHASE] == FRESH:
             seek(draw, job[SEED], job[SPLIT], job[INDEX])
             if job[SAMPLER] >= N_COMPILED_SAMPLERS:
-                return questions, PAUSED
-            questions = sampled(questions, job[SAMPLER], draw, job[DIFFICULTY])
+                return PAUSED
+            if not sampled(questions, job[SAMPLER], draw, job[DIFFICULTY]):
+                return FULL
         enter(questions)
         job[PHASE] = FRESH
         job[INDEX] += 1
-    return questions, DONE
+    return DONE
 
 
-@allocating
-def add_question(memo: Memo, tokens: Tokens) -> tuple[Memo, int]:
-    """Put the question `tokens` = GO ... = into the memo, unsolved; its row."""
-    memo = with_room(memo, tokens.size + 8)
-    lo = aligned(memo.frame[CURSOR])
-    memo.text[lo : lo + tokens.size - 1] = tokens[:-1]
-    memo.frame[START] = lo
-    memo.frame[CURSOR] = lo + tokens.size - 1
-    end_question(memo)
-    row, _ = enter(memo)
-    return memo, row
-
-
-@allocating
+@compiled
 def solve_questions(
     memo: Memo, tokens: Tokens, offsets: NDArray[np.int64], roots: NDArray[np.int64], job: Job, most_rows: int,
     said: int,
-) -> tuple[Memo, int]:  # fmt: skip
+) -> int:  # fmt: skip
     """Solve questions job[INDEX] .. job[END]-1 of tokens[offsets[i]:offsets[i + 1]] in one memo; roots[i] is i's row.
 
     Stops early, after a whole question, once the memo has `most_rows` rows; job[INDEX] says where.
@@ -179,15 +183,16 @@ def solve_questions(
         i = job[INDEX]
         if job[PHASE] == FRESH:
             if memo.state[N_ROWS] >= most_rows:
-                return memo, DONE
-            memo, row = add_question(memo, tokens[offsets[i] : offsets[i + 1]])
-            roots[i] = row
-            begin(memo, row)
+                return DONE
+            if lacks_room(memo, offsets[i + 1] - offsets[i] + STEP):
+                return FULL
+            roots[i] = put_question(memo, tokens[offsets[i] : offsets[i + 1]])
+            begin(memo, roots[i])
             job[PHASE] = SOLVING
-        memo, status = solve(memo, said)
+        status = solve(memo, said)
         said = NOTHING
         if status != DONE:
-            return memo, status
+            return status
         job[PHASE] = FRESH
         job[INDEX] += 1
-    return memo, DONE
+    return DONE

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rotlab.contexts.driver import count_known, draw_questions, n_rows
-from rotlab.contexts.memo import QUESTION, QUESTION_END, Memo, new_memo
-from rotlab.contexts.stream import add_question
+from rotlab.contexts.memo import QUESTION, QUESTION_END, Memo, add_question, new_memo
 from rotlab.data.cell import Cell
 from rotlab.rng import TEST, TRAIN
 from rotlab.tasks import parse_question

@@ -11,6 +11,7 @@ BENCHES = {
     "evaluation": "30,000 problems solved, rendered and aggregated with a stub network; contexts/s with a real one",
     "training": "time of an optimizer step and contexts/s, against a plain reference on the same batches",
     "grouping": "step time by how finely a batch is cut into groups of similar lengths",
+    "gpu": "data, evaluation and training on a GPU: precisions, grouping, compiled code, memory; nothing without one",
     "speedrun": "steps and seconds to 0.99 and to 1.0 of 1,000 problems, recipe fast against paper; takes hours",
 }
 

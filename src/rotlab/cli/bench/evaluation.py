@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rotlab.config.app import configured
 from rotlab.data.batches import Group
 from rotlab.data.cell import Cell
 from rotlab.data.test_set import problem_set
@@ -32,9 +33,8 @@ CELLS = (
     ("lcs", 32, "uniform"),
 )
 Result = TypeVar("Result")
-_CONTEXT_LIMIT = 2048
+CONTEXT_LIMIT = 2048
 _REAL_PROBLEMS = 20
-_PAPERS_SHAPE = {"d_model": 128, "heads": 2, "feedforward": 256, "layers": 4}
 # What ru_maxrss counts in.
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{'Transformer':>22}"
     )
     for task, difficulty, sampling in CELLS:
-        cell = Cell(task, difficulty, "rot", sampling, _CONTEXT_LIMIT)
+        cell = Cell(task, difficulty, "rot", sampling, CONTEXT_LIMIT)
         contexts, drawing, seconds, peak = _alone(stubbed, cell, PROBLEMS)
         speed = _alone(real, cell, _REAL_PROBLEMS)
         print(
@@ -80,7 +80,8 @@ def stubbed(cell: Cell, problems: int) -> tuple[int, float, float, int]:
 def real(cell: Cell, problems: int) -> float:
     """Contexts/s that the paper's Transformer is judged by, on the CPU or a GPU."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    network = build_backbone("transformer", len(cell.vocabulary), cell.context_limit, _PAPERS_SHAPE).to(device).eval()
+    shape = configured("architecture=transformer").architecture.shape
+    network = build_backbone("transformer", len(cell.vocabulary), cell.context_limit, shape).to(device).eval()
     evaluator = Evaluator(cell, problem_set(cell, problems, seed=0))
     evaluator.run(network, device)
     report = evaluator.run(network, device)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rotlab.data.batches import Group
-from rotlab.data.stream import StepBatch
+from rotlab.data.step_batch import StepBatch
 
 
 class Example(NamedTuple):

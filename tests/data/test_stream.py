@@ -17,7 +17,8 @@ from rotlab.contexts import unfold
 from rotlab.contexts.driver import Drawer, sample_questions
 from rotlab.data.cell import Cell
 from rotlab.data.module import DataOptions, RotDataModule, workers_for
-from rotlab.data.stream import StepBatch, StepsFrom, TrainingStream
+from rotlab.data.step_batch import StepBatch
+from rotlab.data.stream import StepsFrom, TrainingStream
 from rotlab.data.test_set import problem_set
 from rotlab.rng import TRAIN
 from rotlab.tasks import METHODS, SAMPLERS, TASKS, parse_question
@@ -138,7 +139,8 @@ def test_an_uneven_split_is_refused() -> None:
 def test_workers() -> None:
     assert workers_for(3, on_gpu=False) == 3
     assert workers_for("auto", on_gpu=False) == 0
-    assert 1 <= workers_for("auto", on_gpu=True) <= 4
+    assert 1 <= workers_for("auto", on_gpu=True) <= 12
+    assert workers_for("auto", on_gpu=True, ranks=10**6) == 1
 
 
 # --- what stands in it ---------------------------------------------------------------------------------------------

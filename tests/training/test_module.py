@@ -17,7 +17,8 @@ from torch.utils.data import DataLoader
 
 from rotlab.config import Config
 from rotlab.data.cell import cell_of
-from rotlab.data.stream import StepBatch, TrainingStream
+from rotlab.data.step_batch import StepBatch
+from rotlab.data.stream import TrainingStream
 from rotlab.tasks import TASKS
 from rotlab.training.checkpoint import backbone_of
 from rotlab.training.compiling import compilations

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-import torch
 from torch.utils.data import Dataset, Sampler
 
 from rotlab.config import RunFailed
@@ -15,36 +13,11 @@ from rotlab.contexts.memo import Memo
 from rotlab.contexts.stream import HELD_OUT, OVERLONG, Batch
 from rotlab.data.batches import Group, grouped, passes_of
 from rotlab.data.cell import Cell
+from rotlab.data.step_batch import StepBatch
 from rotlab.rng import TRAIN
 
 # An overhead that keeps a batch whole, and what lengths are rounded up to, for few shapes.
 _WHOLE, _COARSE = 1 << 40, 32
-
-
-@dataclass(frozen=True)
-class StepBatch:
-    """What one optimizer step (of one rank) trains on.
-
-    passes: the groups of each forward pass, one pass or more for each part of the accumulation. contexts, tokens: how
-    many, without padding; area: tokens with padding. overlong, held_out: draws that were replaced.
-    """
-
-    passes: list[list[Group]]
-    contexts: int
-    tokens: int
-    area: int
-    overlong: int
-    held_out: int
-
-    def to(self, device: torch.device) -> StepBatch:
-        """The batch with its tensors on a device."""
-        moved = [[group.to(device) for group in groups] for groups in self.passes]
-        return StepBatch(moved, self.contexts, self.tokens, self.area, self.overlong, self.held_out)
-
-    @property
-    def groups(self) -> list[Group]:
-        """The groups of all passes."""
-        return [group for groups in self.passes for group in groups]
 
 
 class TrainingStream(Dataset[StepBatch]):
@@ -88,7 +61,7 @@ class TrainingStream(Dataset[StepBatch]):
             area += sum(group.inputs_BT.numel() for group in groups)
             overlong += int(job[OVERLONG])
             held_out += int(job[HELD_OUT])
-        return StepBatch(passes, self.part_size * self.accumulation, tokens, area, overlong, held_out)
+        return StepBatch.of(passes, self.part_size * self.accumulation, tokens, area, overlong, held_out)
 
     def _cut(self, batch: Batch) -> tuple[list[Group], list[list[Group]]]:
         """The groups and the passes of a batch, or of a part of it."""

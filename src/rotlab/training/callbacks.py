@@ -10,7 +10,7 @@ from typing import Any
 import lightning as L
 
 from rotlab.config import RunFailed
-from rotlab.data.stream import StepBatch
+from rotlab.data.step_batch import StepBatch
 from rotlab.evaluation import Evaluator, Report
 from rotlab.training.compiling import compilations
 from rotlab.training.interruption import Interruption

@@ -10,7 +10,7 @@ from torchmetrics import MeanMetric
 
 from rotlab.config.schema import RecipeConfig
 from rotlab.data.ranks import Ranks
-from rotlab.data.stream import StepBatch
+from rotlab.data.step_batch import StepBatch
 from rotlab.models import Backbone
 from rotlab.training.compiling import compiled_forward
 from rotlab.training.schedule import build_optimizer, rate_factor

@@ -38,7 +38,7 @@ def data_module(config: Config, cell: Cell, device: str, ranks: Ranks) -> RotDat
     data, recipe = config.data, config.recipe
     options = DataOptions(
         batch_size=recipe.batch_size, accumulation=recipe.accumulation, steps=recipe.max_steps, seed=config.seed,
-        workers=workers_for(data.workers, device == "gpu"), tokens_per_pass=data.tokens_per_pass,
+        workers=workers_for(data.workers, device == "gpu", ranks.size), tokens_per_pass=data.tokens_per_pass,
         group_overhead=getattr(config.architecture.group_overhead, device),
         test_problems=data.test_problems, test_seed=data.test_seed,
         probe_problems=config.evaluation.probe_problems, holdout=data.holdout, overfit=data.overfit,

@@ -9,6 +9,7 @@ from importlib import import_module
 BENCHES = {
     "data": "problems/s, one context drawn from all unique contexts of each",
     "evaluation": "30,000 problems solved, rendered and aggregated with a stub network; contexts/s with a real one",
+    "loader": "whether loader processes keep a step of 10 ms fed",
     "training": "time of an optimizer step and contexts/s, against a plain reference on the same batches",
     "grouping": "step time by how finely a batch is cut into groups of similar lengths",
     "gpu": "data, evaluation and training on a GPU: precisions, grouping, compiled code, memory; nothing without one",

@@ -17,7 +17,7 @@ from rotlab.config import Config
 from rotlab.config.app import configured
 from rotlab.data.cell import cell_of
 from rotlab.data.ranks import Ranks
-from rotlab.data.stream import StepBatch
+from rotlab.data.step_batch import StepBatch
 from rotlab.training.module import RotModule
 from rotlab.training.run import PRECISION, only_our_lines
 from rotlab.training.setup import data_module, fresh_backbone, prepare_device
@@ -30,7 +30,7 @@ _WARM_UP = 2
 # A GPU's steps are short.
 _STEPS, _STEPS_ON_A_GPU = 4, 50
 # A batch in one group.
-_WHOLE = (
+WHOLE = (
     "architecture.group_overhead.cpu=1000000000", "architecture.group_overhead.gpu=1000000000",
     "data.tokens_per_pass=1000000000",
 )  # fmt: skip
@@ -70,15 +70,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def bench_config(task: str, difficulty: int, architecture: str, *more: str) -> Config:
     """The paper's recipe for as many steps as are timed."""
-    steps = f"recipe.max_steps={_WARM_UP + (_STEPS_ON_A_GPU if torch.cuda.is_available() else _STEPS)}"
-    few = (steps, "data.test_problems=1", "evaluation.probe_problems=1")
-    return configured(f"task={task}", f"difficulty={difficulty}", f"architecture={architecture}", *few, *more)
+    steps = _WARM_UP + (_STEPS_ON_A_GPU if torch.cuda.is_available() else _STEPS)
+    cell = (f"task={task}", f"difficulty={difficulty}", f"architecture={architecture}")
+    return quick_config(steps, *cell, *more)
+
+
+def quick_config(steps: int, *overrides: str) -> Config:
+    """A configuration of few steps and no evaluation to speak of."""
+    return configured(f"recipe.max_steps={steps}", "data.test_problems=1", "evaluation.probe_problems=1", *overrides)
 
 
 def compared(task: str, difficulty: int, architecture: str, *more: str) -> tuple[Speed, Speed]:
     """The plain reference and our training on the same batches, each the median of its turns."""
     ours = bench_config(task, difficulty, architecture, *more)
-    padded = bench_config(task, difficulty, architecture, *more, *_WHOLE)
+    padded = bench_config(task, difficulty, architecture, *more, *WHOLE)
     turns = [(of_plain(padded), of_training(ours)) for _ in range(_ROUNDS)]
     plain_turns, our_turns = zip(*turns, strict=True)
     return _median(plain_turns), _median(our_turns)

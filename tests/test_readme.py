@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rotlab.cli import main
+from rotlab.cli.bench import BENCHES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -82,3 +83,8 @@ def test_task_walk_through(with_max: Path) -> None:
         "logger.wandb.enabled=false", f"runs_dir={with_max / 'runs'}", *sizes,
     )  # fmt: skip
     assert "finished at step 2" in trained
+
+
+def test_the_benches_are_all_named() -> None:
+    assert set(re.findall(r"^rotlab bench (\w+)", README, flags=re.MULTILINE)) | {"gpu"} == set(BENCHES)
+    assert "rotlab bench gpu" in (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -73,19 +73,28 @@ def test_what_is_compared_on_a_gpu_can_be_asked_for() -> None:
 
 
 def test_a_race_ends_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(speedrun.STEPS, "add-1", 100)
-    found = race(speedrun_config("add-1", "paper", 0, None), every=2, most_seconds=0.0)
+    found = race(speedrun_config("add-1", "paper", 0, None, 100), every=2, goal=1.0, most_seconds=0.0)
     assert found.steps == 2
     assert not found.reached
     assert found.told(0.99).startswith("no (0.")
 
 
 def test_a_race_ends_at_its_last_step_or_when_all_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(speedrun.STEPS, "add-1", 3)
-    found = race(speedrun_config("add-1", "fast", 0, None), every=2, most_seconds=None)
-    assert found.steps == 3
-    monkeypatch.setattr(speedrun, "GOALS", (0.0, 0.0))
-    assert race(speedrun_config("add-1", "fast", 0, None), every=2, most_seconds=None).steps == 2
+    config = speedrun_config("add-1", "fast", 0, None, 3)
+    assert race(config, every=2, goal=1.0, most_seconds=None).steps == 3
+    found = race(config, every=2, goal=0.0, most_seconds=None)
+    assert (found.steps, found.reached) == (2, {})
+
+
+def test_rows_of_a_speedrun(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speedrun, "STEPS", {"add-1": (3, 5)})
+    monkeypatch.setattr(speedrun, "_LOOKS", 1)
+    sprint, long_run, paper, _, *_, of_fast, of_paper = printed(capsys, "bench", "speedrun", "--seeds", "1")
+    assert re.match(r"add-1 fast seed 0: 0.99: no \(0.\d+ in 3 steps", sprint)
+    assert re.search(r"; 1.0: no \(0.\d+ in 5 steps", long_run)
+    assert paper.startswith("add-1 paper seed 0: 0.99: no (0.")
+    assert of_fast.startswith("| add-1 | fast | not in ")
+    assert of_paper.startswith("| add-1 | paper | not in ")
 
 
 def test_the_middle_of_three() -> None:

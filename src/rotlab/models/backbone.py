@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -14,11 +15,19 @@ from torch import Tensor, nn
 BACKBONES = ("transformer", "lstm")
 
 
+class Cache(Protocol):
+    """What a backbone remembers of the contexts that it is amid, one in each slot."""
+
+    def clear(self, slots_B: Tensor) -> None:
+        """Begin new contexts in these slots."""
+
+
 class Backbone(nn.Module):
     """A causal sequence model over V symbols.
 
     Its `embedding` holds a row for each symbol. A subclass is built as `Model(vocabulary_size, context_limit=...,
-    **shape)`, the shape being the remaining keys of its conf file.
+    **shape)`, the shape being the remaining keys of its conf file. Training and evaluation need `forward` alone, which
+    sees whole contexts; inference reads them piece by piece, by `prefill` and `decode`, into a `new_cache`.
     """
 
     embedding: nn.Embedding
@@ -33,6 +42,21 @@ class Backbone(nn.Module):
         The same as `forward` of each; override it where a backbone can share work between groups of unequal lengths.
         """
         return torch.cat([self(tokens_BT).flatten(0, 1) for tokens_BT in groups])
+
+    def new_cache(self, slots: int) -> Cache:
+        """A cache of empty slots, on the weights' device and of their type."""
+        raise NotImplementedError(f"{type(self).__module__} has no cache to infer with: give it new_cache")
+
+    def prefill(self, cache: Any, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
+        """Read on, in different slots, tokens_BT[b, :lengths_B[b]], at least one; logits_BV of what follows each."""
+        raise NotImplementedError(f"{type(self).__module__} has no cache to infer with: give it prefill")
+
+    def decode(self, cache: Any, tokens_S: Tensor, running_S: Tensor) -> Tensor:
+        """Read one more token in each of the first S slots that runs; logits_SV of what follows, noise for the rest.
+
+        The same as `prefill` of single tokens, but without a copy of what the slots hold.
+        """
+        raise NotImplementedError(f"{type(self).__module__} has no cache to infer with: give it decode")
 
     def hidden_matrices(self) -> list[tuple[Tensor, int]]:
         """The weight matrices between hidden layers, with how many equal blocks of rows each stacks.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from rotlab.models.backbone import Backbone
 from rotlab.models.recurrence import Recurrence, Workspace
@@ -41,6 +42,47 @@ class Model(Backbone):
             x_PE = Recurrence.apply(x_PE, counts, self._workspace, kept, *ordered, projection_VH)
         logits_NV = torch.empty_like(x_PE)
         return logits_NV.index_copy(0, order_P, x_PE)
+
+    def new_cache(self, slots: int) -> States:
+        """Every layer's state."""
+        return States(slots, self.lstm, self.embedding.weight)
+
+    @torch.no_grad()
+    def prefill(self, cache: States, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
+        """logits_BV."""
+        inputs = pack_padded_sequence(
+            self.embedding(tokens_BT), lengths_B.cpu(), batch_first=True, enforce_sorted=False
+        )
+        _, (projected_LBV, cells_LBH) = self.lstm(
+            inputs, (cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B])
+        )
+        cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B] = projected_LBV, cells_LBH
+        logits_BV: Tensor = projected_LBV[-1]
+        return logits_BV
+
+    @torch.no_grad()
+    def decode(self, cache: States, tokens_S: Tensor, running_S: Tensor) -> Tensor:
+        """logits_SV."""
+        S = len(tokens_S)
+        before = cache.projected_LSV[:, :S], cache.cells_LSH[:, :S]
+        _, after = self.lstm(self.embedding(tokens_S.unsqueeze(1)), tuple(one.contiguous() for one in before))
+        for kept, new in zip(before, after, strict=True):
+            kept.copy_(torch.where(running_S.view(1, S, 1), new, kept))
+        logits_SV: Tensor = after[0][-1]
+        return logits_SV
+
+
+class States:
+    """The LSTM's cache: of every layer what it projected last, and its cells, for each slot."""
+
+    def __init__(self, slots: int, lstm: nn.LSTM, like: Tensor) -> None:
+        self.projected_LSV = like.new_zeros(lstm.num_layers, slots, lstm.proj_size)
+        self.cells_LSH = like.new_zeros(lstm.num_layers, slots, lstm.hidden_size)
+
+    def clear(self, slots_B: Tensor) -> None:
+        """Begin new contexts in these slots."""
+        self.projected_LSV[:, slots_B] = 0
+        self.cells_LSH[:, slots_B] = 0
 
 
 def packing(shapes: Sequence[tuple[int, int]]) -> tuple[Tensor, list[int]]:

@@ -17,11 +17,11 @@ from torch.optim.adamw import adamw
 # Each of Newton-Schulz's steps maps a singular value s to a s + b s^3 + c s^5, which drives all of them towards 1.
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 _STEPS = 5
-# Trainings here are a few hundred steps long: a momentum of 0.95 remembers too much of their start.
-_MOMENTUM = 0.8
+# Trainings here may be a few hundred steps long: a momentum of 0.95 remembers too much of their start.
+_MOMENTUM = 0.9
 # An orthogonal step of 0.2 for each row's root mean square is about as long as one of AdamW's; hidden matrices bear
-# three times that, the embeddings don't.
-_LENGTH = 0.667
+# twice that, the embeddings don't.
+_LENGTH = 0.4
 
 
 class Muon(torch.optim.Optimizer):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from rotlab.cli import main
-from rotlab.training.checkpoint import load_checkpoint
+from rotlab.training.checkpoint import FORMAT, load_checkpoint
 from rotlab.training.run import Outcome
 
 
@@ -47,8 +47,8 @@ def test_a_file_or_a_directory_gives_the_network(finished: Outcome) -> None:
         (lambda path: path.unlink(), "no checkpoint at"),
         (lambda path: torch.save({"state_dict": {}, "global_step": 3}, path), "is no checkpoint of rotlab"),
         (lambda path: torch.save([1, 2], path), "is no checkpoint of rotlab"),
-        (lambda path: torch.save({"format": 1}, path), "is of format 1; this version reads format 2"),
-        (lambda path: torch.save({"format": 2}, path), "lacks what a checkpoint holds"),
+        (lambda path: torch.save({"format": 1}, path), f"is of format 1; this version reads format {FORMAT}"),
+        (lambda path: torch.save({"format": FORMAT}, path), "lacks what a checkpoint holds"),
         (lambda path: changed(path, vocabulary=["PAD", "GO"]), "another vocabulary: PAD GO"),
         (lambda path: changed(path, weights={"x": torch.ones(1)}), "can't be used by this version"),
         (lambda path: changed(path, config={}), "can't be used by this version"),

@@ -19,7 +19,7 @@ import torch
 from rotlab.config import Config, ConfigError, RunFailed, run_directory
 from rotlab.data.stream import TrainingStream
 from rotlab.training import lock, loggers
-from rotlab.training.checkpoint import checkpoint_path, load_checkpoint
+from rotlab.training.checkpoint import FORMAT, checkpoint_path, load_checkpoint
 from rotlab.training.lock import locked
 from rotlab.training.manifest import Manifest, read_manifest
 from rotlab.training.module import RotModule
@@ -114,7 +114,7 @@ def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     [
         (lambda content: content.update(vocabulary=["PAD", "GO"]), "trained on another vocabulary: PAD GO"),
         (lambda content: content["weights"].pop("output.bias"), "weights have another shape"),
-        (lambda content: content.update(format=1), "is of format 1; this version reads format 2"),
+        (lambda content: content.update(format=1), f"is of format 1; this version reads format {FORMAT}"),
     ],
     ids=["vocabulary", "shape", "format"],
 )

@@ -60,6 +60,7 @@ OTHER: dict[str, dict[str, object]] = {
     "evaluation.probe_every_n_steps": {"evaluation.probe_every_n_steps": 9},
     "evaluation.tokens_per_batch": {"evaluation.tokens_per_batch": 9},
     "evaluation.wrong_samples": {"evaluation.wrong_samples": 9},
+    "evaluation.free_running": {"evaluation.free_running": 9},
     "trainer.accelerator": {"trainer.accelerator": "cpu"},
     "trainer.devices": {"trainer.devices": 2},
     "trainer.precision": {"trainer.precision": "bf16"},

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from rotlab.cli import main
-from rotlab.training.checkpoint import FORMAT, load_checkpoint
+from rotlab.models.trained import FORMAT, load_checkpoint
 from rotlab.training.run import Outcome
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from rotlab.cli import main
 from rotlab.config import run_directory
+from rotlab.models.trained import checkpoint_path
 from rotlab.tasks import TASKS
-from rotlab.training.checkpoint import checkpoint_path
 from rotlab.training.module import RotModule
 from rotlab.training.run import Outcome, run
 from tests.training.configs import series, tiny_config, tiny_overrides

@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from rotlab.config import ConfigError, run_directory
+from rotlab.models.trained import load_checkpoint
 from rotlab.training import launch
-from rotlab.training.checkpoint import load_checkpoint
 from rotlab.training.manifest import read_manifest
 from tests.training.configs import series, tiny_config, tiny_overrides
 from tests.wandb_reader import read_runs

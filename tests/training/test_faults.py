@@ -18,8 +18,8 @@ import torch
 
 from rotlab.config import Config, ConfigError, RunFailed, run_directory
 from rotlab.data.stream import TrainingStream
+from rotlab.models.trained import FORMAT, checkpoint_path, load_checkpoint
 from rotlab.training import lock, loggers
-from rotlab.training.checkpoint import FORMAT, checkpoint_path, load_checkpoint
 from rotlab.training.lock import locked
 from rotlab.training.manifest import Manifest, read_manifest
 from rotlab.training.module import RotModule

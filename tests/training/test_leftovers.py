@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from rotlab.config import ConfigError, run_directory
-from rotlab.training.checkpoint import checkpoint_path, load_checkpoint
+from rotlab.models.trained import checkpoint_path, load_checkpoint
 from rotlab.training.loggers import MetricsCsv
 from rotlab.training.manifest import Manifest, read_manifest
 from rotlab.training.run import run

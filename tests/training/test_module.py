@@ -19,8 +19,8 @@ from rotlab.config import Config
 from rotlab.data.cell import cell_of
 from rotlab.data.step_batch import StepBatch
 from rotlab.data.stream import TrainingStream
+from rotlab.models.trained import backbone_of
 from rotlab.tasks import TASKS
-from rotlab.training.checkpoint import backbone_of
 from rotlab.training.compiling import compilations
 from rotlab.training.module import RotModule
 from rotlab.training.run import only_our_lines

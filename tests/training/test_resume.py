@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from rotlab.config import Config, ConfigError, run_directory
-from rotlab.training.checkpoint import load_checkpoint
+from rotlab.models.trained import load_checkpoint
 from rotlab.training.manifest import read_manifest
 from rotlab.training.run import run
 from tests.training.configs import tiny_config

@@ -15,8 +15,8 @@ from lightning.pytorch.trainer.connectors import data_connector
 from rotlab.config import ConfigError, run_directory
 from rotlab.data.stream import TrainingStream
 from rotlab.evaluation import Evaluator, Report
+from rotlab.models.trained import load_checkpoint
 from rotlab.training import callbacks
-from rotlab.training.checkpoint import load_checkpoint
 from rotlab.training.run import Outcome, run
 from tests.training.configs import series, tiny_config
 

@@ -13,6 +13,7 @@ COMMANDS = {
     "sample": "print random problems of a task, as in Table 1 of the paper",
     "list": "list tasks, methods, architectures and recipes",
     "train": "train a network; takes the same overrides as train.py",
+    "solve": "answer questions by the recursion of a trained network, and show it",
     "evaluate": "judge a trained network on a test set",
     "bench": "measure how fast this machine makes data and evaluates",
     "warm": "compile everything once, so that later starts are fast",

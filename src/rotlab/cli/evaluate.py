@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rotlab.data.test_set import ProblemSet
     from rotlab.evaluation import Evaluator, Report
-    from rotlab.training.checkpoint import Trained
+    from rotlab.models.trained import Trained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what the evaluation finds. Raises ValueError for a run that can't be read or an impossible number."""
     from rotlab.data.test_set import problem_set
     from rotlab.evaluation import Evaluator
-    from rotlab.training.checkpoint import load_checkpoint
+    from rotlab.models.trained import load_checkpoint
 
     trained = load_checkpoint(arguments.run, arguments.checkpoint)
     cell = trained.cell

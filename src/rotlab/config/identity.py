@@ -23,6 +23,7 @@ NOT_IDENTITY = (
     "evaluation.probe_every_n_steps",
     "evaluation.tokens_per_batch",
     "evaluation.wrong_samples",
+    "evaluation.free_running",
     "trainer.accelerator",
     "trainer.devices",
     "trainer.log_every_n_steps",

@@ -150,7 +150,8 @@ class DataConfig(Section):
 
 @dataclass(frozen=True)
 class EvaluationConfig(Section):
-    """When and how widely a run is judged. Steps are optimizer steps; stop_at is a share of problems."""
+    """When and how widely a run is judged. Steps are optimizer steps; stop_at is a share of problems; free_running
+    counts problems."""
 
     path: ClassVar[str] = "evaluation"
     every_n_steps: Count
@@ -159,6 +160,7 @@ class EvaluationConfig(Section):
     probe_every_n_steps: Count
     tokens_per_batch: Count
     wrong_samples: Natural
+    free_running: Natural
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,19 @@ class Cache(Protocol):
         """Begin new contexts in these slots."""
 
 
+class Reader(Protocol):
+    """What inference needs of a model; any object will do. See `Backbone` for what these give."""
+
+    def new_cache(self, slots: int) -> Cache:
+        """A cache of empty slots."""
+
+    def prefill(self, cache: Any, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
+        """logits_BV of what follows."""
+
+    def decode(self, cache: Any, tokens_S: Tensor, running_S: Tensor) -> Tensor:
+        """logits_SV of what follows."""
+
+
 class Backbone(nn.Module):
     """A causal sequence model over V symbols.
 

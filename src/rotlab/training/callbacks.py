@@ -5,19 +5,31 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import lightning as L
+import torch
 
 from rotlab.config import RunFailed
 from rotlab.data.step_batch import StepBatch
 from rotlab.evaluation import Evaluator, Report
+from rotlab.inference.free_running import FreeRunner
 from rotlab.training.compiling import compilations
 from rotlab.training.interruption import Interruption
 from rotlab.training.loggers import log_wrong_samples
 from rotlab.training.memory import memory_figures
 from rotlab.training.module import COUNTED, RotModule
 from rotlab.training.quiet_logger import announce
+
+Found = TypeVar("Found", covariant=True)
+
+
+class Judge(Protocol[Found]):
+    """What looks at a network and reports."""
+
+    def run(self, network: Any, device: torch.device) -> Found:
+        """What it finds."""
+
 
 # A share of waiting from which the model is said to wait for data, and in how many log intervals in a row.
 LONG_WAIT, WAITING_INTERVALS = 0.1, 3
@@ -136,14 +148,17 @@ class Evaluation(L.Callback):
     """Memoised evaluation every `every_n_steps` optimizer steps and at the last step, never at step 0.
 
     Stops training when the share of right problems reaches `stop_at`. A signal ends it at once: the step before it is
-    saved. `found(module, step, report)` is called before the figures are logged, `logged(step, report)` after.
+    saved. `found(module, step, report)` is called before the figures are logged, `logged(step, report)` after. With a
+    `free_runner`, problems are also solved by the network's own recursion; eval/seconds counts both.
     """
 
     def __init__(
-        self, evaluator: Evaluator, every_n_steps: int, stop_at: float, interruption: Interruption,
-        found: Callable[[RotModule, int, Report], None], logged: Callable[[int, Report], None],
+        self, evaluator: Evaluator, free_runner: FreeRunner | None, every_n_steps: int, stop_at: float,
+        interruption: Interruption, found: Callable[[RotModule, int, Report], None],
+        logged: Callable[[int, Report], None],
     ) -> None:  # fmt: skip
-        self.evaluator, self.every_n_steps, self.stop_at = evaluator, every_n_steps, stop_at
+        self.evaluator, self.free_runner = evaluator, free_runner
+        self.every_n_steps, self.stop_at = every_n_steps, stop_at
         self._interruption, self._found, self._logged = interruption, found, logged
         # A step whose evaluation an earlier process has left to us.
         self.owed: int | None = None
@@ -169,9 +184,14 @@ class Evaluation(L.Callback):
         assert isinstance(module, RotModule)
         with self._interruption.at_once():
             report = judged(self.evaluator, module)
+            figures = report.metrics()
+            if self.free_runner is not None:
+                free = judged(self.free_runner, module)
+                figures |= free.metrics()
+                figures["eval/seconds"] += free.seconds
         self._found(module, step, report)
         for logger in trainer.loggers:
-            logger.log_metrics(report.metrics(), step)
+            logger.log_metrics(figures, step)
         log_wrong_samples(trainer.loggers, report.wrong_samples, step, len(report.wrong_samples))
         self._logged(step, report)
         if report.accuracy >= self.stop_at:
@@ -195,8 +215,8 @@ class Probe(L.Callback):
             logger.log_metrics(figures, trainer.global_step)
 
 
-def judged(evaluator: Evaluator, module: L.LightningModule) -> Report:
-    """What an evaluator finds of a module's backbone, in float32 whatever the training precision."""
+def judged(evaluator: Judge[Found], module: L.LightningModule) -> Found:
+    """What an evaluator or a free runner finds of a module's backbone, in float32 whatever the training precision."""
     assert isinstance(module, RotModule)
     module.backbone.eval()
     try:

@@ -11,9 +11,10 @@ import lightning as L
 from rotlab.config import Config, ConfigError
 from rotlab.data.cell import Cell
 from rotlab.models import Backbone
+from rotlab.models.trained import load_weights
 from rotlab.training import lock
 from rotlab.training.callbacks import Recorder
-from rotlab.training.checkpoint import load_weights, newest_checkpoint
+from rotlab.training.checkpoint import newest_checkpoint
 from rotlab.training.manifest import Manifest, read_manifest
 from rotlab.training.module import RotModule
 from rotlab.training.quiet_logger import announce

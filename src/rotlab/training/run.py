@@ -32,7 +32,7 @@ from rotlab.training.module import RotModule
 from rotlab.training.quiet_logger import announce
 from rotlab.training.resuming import Resume, emptied, give_weights, standing
 from rotlab.training.saver import Saver
-from rotlab.training.setup import callbacks, data_module, evaluator, fresh_backbone, prepare_device
+from rotlab.training.setup import callbacks, data_module, evaluator, free_runner, fresh_backbone, prepare_device
 from rotlab.training.together import Together, own_ranks
 from rotlab.training.wandb_run import require_key
 
@@ -125,8 +125,9 @@ def train(job: Job, manifest: Manifest, checkpoint: dict[str, Any] | None, logge
     recorder = Recorder(config.trainer.log_every_n_steps, data.options.workers)
     saver = Saver(job, manifest, recorder)
     evaluation = Evaluation(
-        evaluator(config, data.cell, data.test_problems, job.ranks), evaluations.every_n_steps, evaluations.stop_at,
-        job.interruption, saver.keep_best, saver.evaluated,
+        evaluator(config, data.cell, data.test_problems, job.ranks),
+        free_runner(config, data.cell, data.test_problems, job.backbone, job.ranks),
+        evaluations.every_n_steps, evaluations.stop_at, job.interruption, saver.keep_best, saver.evaluated,
     )  # fmt: skip
     probe = Probe(evaluator(config, data.cell, data.probe_problems, job.ranks), evaluations.probe_every_n_steps)
     resume = [] if checkpoint is None else [Resume(checkpoint, recorder)]

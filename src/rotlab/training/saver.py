@@ -10,8 +10,9 @@ import torch
 
 from rotlab.config import RunFailed
 from rotlab.evaluation import Report
+from rotlab.models.trained import BEST, checkpoint_path
 from rotlab.training.callbacks import Recorder
-from rotlab.training.checkpoint import BEST, checkpoint_path, save_checkpoint, save_last
+from rotlab.training.checkpoint import save_checkpoint, save_last
 from rotlab.training.job import Job
 from rotlab.training.loggers import MetricsCsv
 from rotlab.training.manifest import Manifest

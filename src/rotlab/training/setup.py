@@ -11,9 +11,10 @@ from rotlab.data.module import DataOptions, RotDataModule, workers_for
 from rotlab.data.ranks import Ranks
 from rotlab.data.test_set import ProblemSet
 from rotlab.evaluation import Evaluator
+from rotlab.inference.free_running import FreeRunner
 from rotlab.models import Backbone
+from rotlab.models.trained import backbone_of
 from rotlab.training.callbacks import Clock, Evaluation, Probe, Recorder
-from rotlab.training.checkpoint import backbone_of
 from rotlab.training.estimate import Estimate, Schedule, judging_seconds
 from rotlab.training.progress import Progress
 
@@ -67,6 +68,20 @@ def fresh_backbone(config: Config, cell: Cell) -> Backbone:
 def evaluator(config: Config, cell: Cell, problems: ProblemSet, ranks: Ranks) -> Evaluator:
     """An evaluator of a problem set as configured."""
     return Evaluator(cell, problems, config.evaluation.tokens_per_batch, config.evaluation.wrong_samples, ranks)
+
+
+def free_runner(
+    config: Config, cell: Cell, problems: ProblemSet, backbone: Backbone, ranks: Ranks
+) -> FreeRunner | None:
+    """What solves problems by the network's own recursion, if that is wanted; ConfigError where the network can't."""
+    wanted = config.evaluation.free_running
+    if wanted == 0:
+        return None
+    try:
+        backbone.new_cache(1)
+    except NotImplementedError as error:
+        raise ConfigError(f"evaluation.free_running={wanted}: {error}, or write evaluation.free_running=0") from error
+    return FreeRunner(cell, problems, wanted, ranks)
 
 
 def callbacks(

@@ -1,0 +1,1 @@
+"""Free-running inference: a batched recursive engine (App. B)."""

@@ -1,0 +1,51 @@
+"""The engine: many questions solved together, each by recursion over contexts (App. B)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+
+from rotlab.inference.frame import Limits, Reading
+from rotlab.inference.recursion import Outcome, Recursion, Request, Tally
+from rotlab.inference.runner import Runner
+from rotlab.inference.sampling import Sampling
+from rotlab.models.backbone import Reader
+from rotlab.vocab import Vocabulary
+
+SLOTS = 512
+
+
+class Engine:
+    """A model, and how it is to be run.
+
+    backbone: in evaluation mode, on the device. method: "wt", "cot" or "rot". slots: contexts that run at a time.
+    memo: solve a question once, whoever asks it; the answers are the same without, only slower. Results depend on
+    neither slots nor memo nor what else is solved beside, but for the last bits of logits.
+    """
+
+    def __init__(
+        self, backbone: Reader, vocabulary: Vocabulary, method: str, limits: Limits, *,
+        device: torch.device | None = None, slots: int = SLOTS, memo: bool = True, sampling: Sampling | None = None,
+    ) -> None:  # fmt: skip
+        self.vocabulary, self.limits, self.sampling = vocabulary, limits, sampling or Sampling()
+        self._backbone, self._reading = backbone, Reading(method, limits.context)
+        self._device = device or torch.device("cpu")
+        self._slots, self._memo = slots, memo
+
+    def solve(
+        self, requests: Iterable[Request], told: Callable[[int], None] | None = None
+    ) -> tuple[list[Outcome], Tally]:
+        """The outcomes in the order of the requests, and what was counted; `told` hears how many are done."""
+        recursion = Recursion(iter(requests), self._reading, self.limits, self._slots, self._memo)
+        runner = Runner(self._backbone, self.vocabulary, self._slots, self._device)
+        full_V = self.vocabulary.full_V
+        while running := recursion.running():
+            for frames, logits_BV in runner.read(running):
+                tokens_B = full_V[self.sampling.choose(logits_BV, frames)].tolist()
+                for frame, token in zip(frames, tokens_B, strict=True):
+                    recursion.hear(frame, token)
+            if told is not None:
+                told(len(recursion.outcomes))
+        outcomes = recursion.outcomes
+        return [outcomes[number] for number in range(len(outcomes))], recursion.tally

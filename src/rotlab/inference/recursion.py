@@ -1,0 +1,185 @@
+"""The recursion over contexts of many questions at once: what is asked, who waits, how each ends. No tensors here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rotlab.inference.frame import OVERFLOW, Answer, Ask, Failure, Frame, Limits, Reading
+from rotlab.inference.memo import Extent, Memo, Node, extent, waiting_roots
+from rotlab.inference.scheduler import Scheduler
+
+
+@dataclass(frozen=True)
+class Request:
+    """A top-level question GO ... = as full ids. stream: which sample of it, see `Sampling.stream`."""
+
+    question: bytes
+    stream: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a request: an answer up to STOP, or why there is none; what was done for it.
+
+    contexts: different ones, its own included; depth: of nested ones under it; tokens: that the model wrote in them;
+    tokens_unaided: that it would have written without a memo. top: its node, from which all that was asked hangs.
+    """
+
+    answer: bytes | None
+    failure: Failure | None
+    contexts: int
+    depth: int
+    tokens: int
+    tokens_unaided: int
+    top: Node
+
+
+@dataclass
+class Tally:
+    """Of one call of the engine. tokens: that the model wrote; asked, known: sub-questions, and how many of them were
+    solved or begun already; steps; seated, seatable: running contexts, and how many could have been, summed over steps.
+    """
+
+    tokens: int = 0
+    asked: int = 0
+    known: int = 0
+    contexts: int = 0
+    steps: int = 0
+    seated: int = 0
+    seatable: int = 0
+
+
+class Recursion:
+    """Contexts of all requests, amid being written."""
+
+    def __init__(self, requests: Iterator[Request], reading: Reading, limits: Limits, slots: int, memo: bool) -> None:
+        self.scheduler = Scheduler(slots)
+        self.outcomes: dict[int, Outcome] = {}
+        self.tally = Tally()
+        self._requests = enumerate(requests)
+        self._reading, self._limits = reading, limits
+        self._memo = Memo(shared=memo)
+        self._roots: dict[Node, list[int]] = {}
+        # Sub-questions that stand deeper than they may; what was made when all top-level questions were last looked at.
+        self._suspects: list[Node] = []
+        self._looked_at = 0
+
+    def running(self) -> list[Frame]:
+        """The contexts that wait for a token, after slots were given away; empty when all is done."""
+        self._look_at_limits()
+        scheduler = self.scheduler
+        while scheduler.spare > 0 and (request := next(self._requests, None)) is not None:
+            self._start(*request)
+        scheduler.seat()
+        running = list(scheduler.running)
+        if running:
+            self.tally.steps += 1
+            self.tally.seated += len(running)
+            self.tally.seatable += min(scheduler.slots, len(running) + scheduler.ready)
+        return running
+
+    def _start(self, number: int, request: Request) -> None:
+        apart = 0 if self._memo.shared else number
+        node, new = self._memo.node(request.question, (request.stream, apart))
+        if node.settled:
+            self._report(node, [number])
+            return
+        self._roots.setdefault(node, []).append(number)
+        if new:
+            self._begin(node)
+
+    def _begin(self, node: Node) -> None:
+        assert node.frame is not None
+        self.tally.contexts += 1
+        if self._reading.full(node.frame):
+            self._settle([node], None, OVERFLOW)
+        else:
+            self.scheduler.begin(node.frame)
+
+    def hear(self, frame: Frame, token: int) -> None:
+        """The model wrote this token in a running context."""
+        frame.node.written += 1
+        self.tally.tokens += 1
+        said = self._reading.write(frame, token)
+        if said is None:
+            return
+        if isinstance(said, Ask):
+            self._ask(frame, said)
+        elif isinstance(said, Answer):
+            self._settle([frame.node], said.tokens, None)
+        else:
+            self._settle([frame.node], None, said)
+
+    def _ask(self, frame: Frame, said: Ask) -> None:
+        asker = frame.node
+        asked, new, cycle = self._memo.ask(asker, said.question, said.tail)
+        self.tally.asked += 1
+        self.tally.known += not new
+        if cycle:
+            self._settle(cycle, None, "cycle")
+        elif asked.settled:
+            if said.tail or asked.failure is not None:
+                self._settle([asker], asked.answer, asked.failure)
+            else:
+                self._paste(frame, asked.answer)
+        else:
+            if said.tail:
+                self._close(asker)
+            else:
+                self.scheduler.wait(frame)
+            if new:
+                self._begin(asked)
+                if asked.level > self._limits.height:
+                    self._suspects.append(asked)
+
+    def _paste(self, frame: Frame, answer: bytes | None) -> bool:
+        """Put an answer into the context; False if that ends it."""
+        assert answer is not None
+        frame.paste(answer)
+        if self._reading.full(frame):
+            self._settle([frame.node], None, OVERFLOW)
+            return False
+        return True
+
+    def _settle(self, nodes: list[Node], answer: bytes | None, failure: Failure | None) -> None:
+        ended, going_on = self._memo.settle(nodes, answer, failure)
+        for node in ended:
+            self._close(node)
+            if (numbers := self._roots.pop(node, None)) is not None:
+                self._report(node, numbers)
+        for node in going_on:
+            assert node.frame is not None
+            # What overflows fails, and so do those who wait for it: this calls itself once at most.
+            if self._paste(node.frame, answer):
+                self.scheduler.resume(node.frame)
+
+    def _close(self, node: Node) -> None:
+        """A node's context is complete."""
+        if node.frame is not None:
+            node.context = bytes(node.frame.tokens)
+            self.scheduler.leave(node.frame)
+            node.frame = None
+
+    def _report(self, top: Node, numbers: list[int]) -> None:
+        """A top-level question ended, or exceeds a limit."""
+        found: Extent = extent(top, self._limits)
+        failure = found.exceeded or top.failure
+        answer = top.answer if failure is None else None
+        for number in numbers:
+            self.outcomes[number] = Outcome(answer, failure, found.contexts, found.depth, found.written, top.whole, top)
+
+    def _look_at_limits(self) -> None:
+        """Give up top-level questions that exceed a limit, and whatever nobody else waits for."""
+        suspects = {root for node in self._suspects for root in waiting_roots(node, self._roots)}
+        self._suspects = []
+        if self._memo.made - self._looked_at > self._limits.reach:
+            self._looked_at = self._memo.made
+            suspects.update(self._roots)
+        gone: set[Frame] = set()
+        for root in [root for root in self._roots if root in suspects]:
+            if extent(root, self._limits).exceeded is not None:
+                self._report(root, self._roots.pop(root))
+                gone.update(node.frame for node in self._memo.abandon(root, self._roots) if node.frame is not None)
+        if gone:
+            self.scheduler.drop(gone)

@@ -1,0 +1,175 @@
+"""`Solver`: questions as text in, answers and how they came about out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from rotlab.contexts.driver import n_rows, sample_questions, solve_question
+from rotlab.contexts.memo import QUESTION, QUESTION_END, TYPE
+from rotlab.data.cell import Cell
+from rotlab.inference.engine import SLOTS, Engine
+from rotlab.inference.frame import Failure, Limits
+from rotlab.inference.free_running import right_answers
+from rotlab.inference.memo import Node
+from rotlab.inference.recursion import Outcome, Request
+from rotlab.inference.sampling import Sampling
+from rotlab.models.backbone import Reader
+from rotlab.models.trained import LAST, load_checkpoint
+from rotlab.tasks import TYPES, parse_question
+from rotlab.vocab import SYMBOLS, Tokens, notation
+
+# Problems by which the longest questions of a training are known.
+_LOOKED_AT = 500
+
+
+class LongerThanTrained(UserWarning):
+    """A question is longer than those that the network was trained on."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What became of a question; the answer in the paper's notation, without STOP.
+
+    right: whether the rules answer so. failure: why there is no answer. contexts: different ones; depth: of nested
+    ones; tokens: that the network wrote in them; tokens_unaided: that it would have written without a memo.
+    top: the first context, from which the others hang (`contexts_of` lists them).
+    """
+
+    question: str
+    sample: int
+    answer: str | None
+    right: bool
+    failure: Failure | None
+    contexts: int
+    depth: int
+    tokens: int
+    tokens_unaided: int
+    top: Node
+
+
+class Solver:
+    """Solves questions with one network, all that are given together at a time.
+
+    network: a backbone, or any object with its `new_cache`, `prefill` and `decode`. cell: what it was trained on.
+    """
+
+    def __init__(
+        self, network: Reader, cell: Cell, *, device: torch.device | str = "cpu", slots: int = SLOTS,
+        memo: bool = True, limits: Limits | None = None, sampling: Sampling | None = None,
+    ) -> None:  # fmt: skip
+        self.cell = cell
+        self._longest: dict[str, int] = {}
+        self._engine = Engine(
+            network, cell.vocabulary, cell.method, limits or Limits(cell.context_limit),
+            device=torch.device(device), slots=slots, memo=memo, sampling=sampling,
+        )  # fmt: skip
+
+    @classmethod
+    def from_run(
+        cls, run: str | Path, checkpoint: str = LAST, *, device: torch.device | str | None = None,
+        dtype: torch.dtype = torch.float32, slots: int = SLOTS, memo: bool = True, height: int | None = None,
+        reach: int | None = None, sampling: Sampling | None = None,
+    ) -> Solver:  # fmt: skip
+        """With the network of a run directory, or of a checkpoint file, on the GPU if there is one.
+
+        height, reach: limits of a question's recursion, see `Limits`. Raises ValueError for what can't be read.
+        """
+        trained = load_checkpoint(Path(run), checkpoint)
+        device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        given = {name: value for name, value in (("height", height), ("reach", reach)) if value is not None}
+        return cls(
+            trained.backbone.to(device, dtype), trained.cell, device=device, slots=slots, memo=memo,
+            limits=replace(Limits(trained.cell.context_limit), **given), sampling=sampling,
+        )  # fmt: skip
+
+    def solve(self, questions: Sequence[str], samples: int = 1, seeds: Sequence[int] | None = None) -> list[Solution]:
+        """The solutions in order, `samples` of each question after one another; seeds: one for each question.
+
+        Warns of questions that are longer than the trained ones. Raises ValueError for what is no question, or shows
+        symbols that the network doesn't know, before anything is solved.
+        """
+        if samples < 1:
+            raise ValueError(f"samples is {samples}: it must be at least 1")
+        if seeds is not None and len(seeds) != len(questions):
+            raise ValueError(f"there are {len(seeds)} seeds for {len(questions)} questions: give one for each")
+        parsed = [self._parsed(question) for question in questions]
+        sampling = self._engine.sampling
+        streams = [
+            [sampling.stream(sample, None if seeds is None else seeds[i]) for sample in range(samples)]
+            for i in range(len(parsed))
+        ]
+        requests = [
+            Request(tokens.tobytes(), stream) for tokens, own in zip(parsed, streams, strict=True) for stream in own
+        ]
+        outcomes, _ = self._engine.solve(requests)
+        gold = right_answers([tokens.tobytes() for tokens in parsed])
+        return [
+            _solution(questions[i // samples], i % samples, outcome, gold[i // samples])
+            for i, outcome in enumerate(outcomes)
+        ]
+
+    def _parsed(self, question: str) -> Tokens:
+        tokens, problem_type = parse_question(question)
+        unknown = self.cell.vocabulary.compact_S[tokens] == self.cell.vocabulary.absent
+        if unknown.any():
+            strange = SYMBOLS[tokens[unknown.argmax()]]
+            raise ValueError(
+                f"{question!r} shows {strange!r}, which this network doesn't know: it was trained on {self.cell.name}"
+            )
+        longest = self._longest_trained(problem_type.name)
+        if longest is None:
+            raise ValueError(
+                f"{question!r} is a {problem_type.name} question, which a network trained on {self.cell.name} under "
+                f"{self.cell.method} never meets"
+            )
+        if len(tokens) > longest:
+            warnings.warn(
+                f"{question!r} has {len(tokens)} symbols, the longest {problem_type.name} questions of "
+                f"{self.cell.name} have {longest}: the network was not trained on such",
+                LongerThanTrained,
+                stacklevel=3,
+            )
+        return tokens
+
+    def _longest_trained(self, kind: str) -> int | None:
+        """The length of the longest question of a type that the network's training shows; None if it shows none."""
+        if not self._longest:
+            for question in sample_questions(self.cell.sampler, self.cell.difficulty, 0, _LOOKED_AT):
+                memo, top = solve_question(question)
+                for row in range(n_rows(memo)) if self.cell.method == "rot" else [top]:
+                    name = TYPES[memo.rows[row, TYPE]].name
+                    length = int(memo.rows[row, QUESTION_END] - memo.rows[row, QUESTION])
+                    self._longest[name] = max(length, self._longest.get(name, 0))
+        return self._longest.get(kind)
+
+
+def _solution(question: str, sample: int, outcome: Outcome, gold: bytes) -> Solution:
+    return Solution(
+        question=question,
+        sample=sample,
+        answer=None if outcome.answer is None else notation(outcome.answer[:-1]),
+        right=outcome.answer == gold,
+        failure=outcome.failure,
+        contexts=outcome.contexts,
+        depth=outcome.depth,
+        tokens=outcome.tokens,
+        tokens_unaided=outcome.tokens_unaided,
+        top=outcome.top,
+    )
+
+
+def contexts_of(top: Node) -> list[Node]:
+    """The different contexts under a question, its own first, in the order in which they were first asked for."""
+    seen: dict[Node, None] = {}
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen[node] = None
+            stack += [asked.node for asked in reversed(node.asks)]
+    return list(seen)

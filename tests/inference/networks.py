@@ -20,8 +20,10 @@ SHAPES = {
 # A language of questions such as GO 0 1 1 =, and how likely a random network is to write a symbol after another.
 BITS = Vocabulary(["PAD", "0", "1", "GO", "STOP", "THINK", "TAIL", "="])
 _MAY_FOLLOW = {
-    **dict.fromkeys("01", {"0": 0, "1": 0, "=": 1, "STOP": -1}),
-    **dict.fromkeys(("GO", "TAIL"), {"0": 0, "1": 0}),
+    "0": {"0": 0, "1": 0, "=": 1, "STOP": -1},
+    "1": {"0": 0, "1": 0, "=": 1, "STOP": -1},
+    "GO": {"0": 0, "1": 0},
+    "TAIL": {"0": 0, "1": 0},
     "=": {"0": 0, "1": 0, "GO": 2, "TAIL": 0, "THINK": 2},
     "STOP": {"0": 0, "1": 0, "GO": 0, "TAIL": 1},
 }

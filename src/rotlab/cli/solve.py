@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _questions(arguments: argparse.Namespace) -> Iterator[str]:
-    lines = []
+    lines: list[str] = []
     for question in arguments.questions:
         lines += sys.stdin.read().splitlines() if question == "-" else [question]
     if arguments.file is not None:

@@ -51,7 +51,7 @@ class FreeReport:
 
     def metrics(self, prefix: str = "eval") -> dict[str, float]:
         """Flat figures by name: `eval/free` is the accuracy; failures are counts, `eval/free/hit_rate` is a share."""
-        figures = {
+        figures: dict[str, float] = {
             "contexts": self.contexts,
             "tokens": self.tokens,
             "tokens_unaided": self.tokens_unaided,
@@ -60,8 +60,8 @@ class FreeReport:
             "deepest": self.deepest,
             "seconds": self.seconds,
             "wrong": self.problems - self.right - self.failures.total(),
-            **{reason: self.failures[reason] for reason in FAILURES},
         }
+        figures.update((reason, self.failures[reason]) for reason in FAILURES)
         named = {f"{prefix}/free/{name}": float(value) for name, value in figures.items()}
         return {f"{prefix}/free": self.accuracy, **named}
 

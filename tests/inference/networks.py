@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rotlab.inference.rules import Read, Rules
 from rotlab.models import Backbone, build_backbone
-from rotlab.vocab import EQUALS, STOP, Vocabulary, decode, encode
+from rotlab.vocab import EQUALS, ID, STOP, Vocabulary, decode
 
 SHAPES = {
     "transformer": {"d_model": 16, "heads": 2, "feedforward": 24, "layers": 2},
@@ -73,7 +73,7 @@ class Saying(Rules):
         self._says = says
 
     def _next(self, cache: Read, read: bytearray) -> int:
-        return int(encode(self._says(read))[0])
+        return ID[self._says(read)]
 
 
 def babble(seed: int, eagerness: float) -> Saying:

@@ -20,7 +20,8 @@ class Runner:
     """Reads what frames have come to hold, in their slots, and gives the logits of what follows."""
 
     def __init__(self, backbone: Reader, vocabulary: Vocabulary, slots: int, device: torch.device) -> None:
-        self._backbone, self._vocabulary, self._device = backbone, vocabulary, device
+        self._backbone, self._device = backbone, device
+        self._id_of_S = np.minimum(vocabulary.compact_S.astype(np.int64), len(vocabulary) - 1)
         self._cache = backbone.new_cache(slots)
 
     @torch.no_grad()
@@ -66,8 +67,7 @@ class Runner:
 
     def _ids(self, tokens: np.ndarray) -> Tensor:
         """The model's ids; padding may be anything."""
-        compact = self._vocabulary.compact_S[tokens]
-        return torch.from_numpy(np.where(compact == self._vocabulary.absent, 0, compact)).to(self._device).long()
+        return torch.from_numpy(self._id_of_S[tokens]).to(self._device)
 
     def _long(self, numbers: list[int]) -> Tensor:
         return torch.tensor(numbers, dtype=torch.int64, device=self._device)

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import lightning as L
 import torch
 from torch import Tensor
 
+from rotlab.cli.bench.training import bare_trainer
+from rotlab.config.app import configured
+from rotlab.data.cell import Cell, cell_of
+from rotlab.data.ranks import Ranks
 from rotlab.inference.rules import Read, Rules
 from rotlab.models import Backbone, build_backbone
+from rotlab.training.module import RotModule
+from rotlab.training.run import only_our_lines
+from rotlab.training.setup import data_module, fresh_backbone
 from rotlab.vocab import EQUALS, ID, STOP, Vocabulary, decode
 
 SHAPES = {
     "transformer": {"d_model": 16, "heads": 2, "feedforward": 24, "layers": 2},
     "lstm": {"embedding": 6, "hidden": 14, "layers": 2},
+}
+# Of a network that learns within seconds, and the steps after which it has learnt half.
+_HALF = {
+    "transformer": ({"d_model": 64, "heads": 2, "feedforward": 128, "layers": 2}, 220),
+    "lstm": ({"embedding": 32, "hidden": 256, "layers": 1}, 500),
 }
 # A language of questions such as GO 0 1 1 =, and how likely a random network is to write a symbol after another.
 BITS = Vocabulary(["PAD", "0", "1", "GO", "STOP", "THINK", "TAIL", "="])
@@ -93,3 +107,20 @@ def babble(seed: int, eagerness: float) -> Saying:
         return "=" if own[-1] in "01" else "THINK"
 
     return Saying(BITS, says)
+
+
+@cache
+def half_trained(architecture: str) -> tuple[Cell, Backbone]:
+    """A tiny network amid learning to add, and its cell."""
+    shape, steps = _HALF[architecture]
+    config = configured(
+        "task=add", "difficulty=2", "recipe=fast", f"architecture={architecture}", "recipe.batch_size=64",
+        "data.workers=0", *(f"architecture.{name}={size}" for name, size in shape.items()),
+        f"recipe.max_steps={steps}",
+    )  # fmt: skip
+    cell = cell_of(config)
+    data = data_module(config, cell, "cpu", Ranks())
+    module = RotModule(fresh_backbone(config, cell), config.recipe)
+    with only_our_lines():
+        bare_trainer(config, L.Callback()).fit(module, datamodule=data)
+    return cell, module.backbone.eval()

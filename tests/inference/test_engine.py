@@ -33,12 +33,14 @@ def solved(network: Reader, questions: list[bytes], limits: Limits, slots: int, 
     return outcomes
 
 
-def require_same(naive: Naive, question: bytes, outcome: Outcome, memo: bool = True) -> None:
+def require_same(naive: Naive, question: bytes, outcome: Outcome) -> None:
     """An outcome's answer or failure, its contexts and its figures are those of the plain recursion."""
+    answer: bytes | None = None
+    failure: str | None = None
     try:
-        answer, failure = naive.answer(question), None
+        answer = naive.answer(question)
     except Failed as failed:
-        answer, failure = None, failed.failure
+        failure = failed.failure
     assert (outcome.answer, outcome.failure) == (answer, failure)
     if failure is None:
         assert {node.question: node.context for node in contexts_of(outcome.top)} == naive.contexts

@@ -111,7 +111,8 @@ def _show(solution: Solution, arguments: argparse.Namespace) -> None:
 
     from rotlab.inference.frame import FAILURES
 
-    console = Console(highlight=False, soft_wrap=True)
+    # In a file or a pipe nothing is cut or wrapped.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 1_000_000)
     number = f" (sample {solution.sample})" if arguments.samples > 1 else ""
     if solution.failure is not None:
         verdict = f"[red]no answer: {solution.failure}[/], {FAILURES[solution.failure]}"
@@ -152,8 +153,10 @@ def tree(top: Node, most: int) -> Any:
 
 
 def _label(node: Node, tail: bool, again: bool = False) -> str:
+    """A context; where its answer is wrong, the right one."""
     from rich.markup import escape
 
+    from rotlab.inference.solver import right_answer
     from rotlab.vocab import notation
 
     mark = "[yellow]TAIL[/] " if tail else ""
@@ -161,4 +164,9 @@ def _label(node: Node, tail: bool, again: bool = False) -> str:
         answer = notation(node.answer) if node.answer is not None else f"[red]{node.failure}[/]"
         return f"{mark}[dim]{escape(notation(node.question))}{answer} (above)[/]"
     text = escape(notation(node.context or node.question))
-    return f"{mark}{text}" + (f" [red]{node.failure}[/]" if node.failure is not None else "")
+    if node.failure is not None:
+        return f"{mark}{text} [red]{node.failure}[/]"
+    right = right_answer(node.question)
+    if right is not None and right != node.answer:
+        text += f" [red]right is {escape(notation(right[:-1]))}[/]"
+    return f"{mark}{text}"

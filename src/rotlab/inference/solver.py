@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from rotlab.inference.sampling import Sampling
 from rotlab.models.backbone import Reader
 from rotlab.models.trained import LAST, load_checkpoint
 from rotlab.tasks import TYPES, parse_question
-from rotlab.vocab import SYMBOLS, Tokens, notation
+from rotlab.vocab import SYMBOLS, Tokens, decode, notation
 
 # Problems by which the longest questions of a training are known.
 _LOOKED_AT = 500
@@ -63,7 +64,7 @@ class Solver:
         memo: bool = True, limits: Limits | None = None, sampling: Sampling | None = None,
     ) -> None:  # fmt: skip
         self.cell = cell
-        self._longest: dict[str, int] = {}
+        self._longest: dict[str, tuple[int, int]] = {}
         self._engine = Engine(
             network, cell.vocabulary, cell.method, limits or Limits(cell.context_limit),
             device=torch.device(device), slots=slots, memo=memo, sampling=sampling,
@@ -121,31 +122,38 @@ class Solver:
             raise ValueError(
                 f"{question!r} shows {strange!r}, which this network doesn't know: it was trained on {self.cell.name}"
             )
-        longest = self._longest_trained(problem_type.name)
+        longest = self._longest_trained().get(problem_type.name)
         if longest is None:
             raise ValueError(
                 f"{question!r} is a {problem_type.name} question, which a network trained on {self.cell.name} under "
                 f"{self.cell.method} never meets"
             )
-        if len(tokens) > longest:
+        if any(here > there for here, there in zip(_sizes(tokens), longest, strict=True)):
             warnings.warn(
-                f"{question!r} has {len(tokens)} symbols, the longest {problem_type.name} questions of "
-                f"{self.cell.name} have {longest}: the network was not trained on such",
+                f"{question!r} is longer than the {problem_type.name} questions that the network was trained on: they "
+                f"have at most {longest[0]} symbols, and numbers of at most {longest[1]} digits",
                 LongerThanTrained,
                 stacklevel=3,
             )
         return tokens
 
-    def _longest_trained(self, kind: str) -> int | None:
-        """The length of the longest question of a type that the network's training shows; None if it shows none."""
+    def _longest_trained(self) -> dict[str, tuple[int, int]]:
+        """By type: the sizes of the longest questions that the network's training shows."""
         if not self._longest:
             for question in sample_questions(self.cell.sampler, self.cell.difficulty, 0, _LOOKED_AT):
                 memo, top = solve_question(question)
                 for row in range(n_rows(memo)) if self.cell.method == "rot" else [top]:
                     name = TYPES[memo.rows[row, TYPE]].name
-                    length = int(memo.rows[row, QUESTION_END] - memo.rows[row, QUESTION])
-                    self._longest[name] = max(length, self._longest.get(name, 0))
-        return self._longest.get(kind)
+                    sizes = _sizes(memo.text[memo.rows[row, QUESTION] : memo.rows[row, QUESTION_END]])
+                    known = self._longest.get(name, (0, 0))
+                    self._longest[name] = (max(sizes[0], known[0]), max(sizes[1], known[1]))
+        return self._longest
+
+
+def _sizes(question: Tokens) -> tuple[int, int]:
+    """How many symbols, and digits of the longest number, a question has."""
+    numbers = re.findall(r"\d+", "".join(decode(question.tolist())))
+    return len(question), max(map(len, numbers), default=0)
 
 
 def _solution(question: str, sample: int, outcome: Outcome, gold: bytes) -> Solution:
@@ -173,3 +181,12 @@ def contexts_of(top: Node) -> list[Node]:
             seen[node] = None
             stack += [asked.node for asked in reversed(node.asks)]
     return list(seen)
+
+
+def right_answer(question: bytes) -> bytes | None:
+    """What the rules answer, up to STOP; None if it is no question of theirs."""
+    try:
+        parse_question(notation(question))
+    except ValueError:
+        return None
+    return right_answers([question])[0]

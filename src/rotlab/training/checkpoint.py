@@ -23,18 +23,20 @@ _FRESH = "fresh"
 
 
 def save_checkpoint(
-    path: Path, config: Config, step: int, backbone: Backbone, training: dict[str, Any] | None = None
-) -> None:
+    path: Path, config: Config, step: int, backbone: Backbone, training: dict[str, Any] | None = None,
+    dtype: torch.dtype | None = None,
+) -> None:  # fmt: skip
     """Write `path` whole: the resolved configuration, the vocabulary, the step, the weights, and what resuming needs.
 
-    training: plain containers of tensors, numbers and text, see `state.training_state`.
+    training: plain containers of tensors, numbers and text, see `state.training_state`. dtype: of the weights in the
+    file, their own by default.
     """
     content = {
         "format": FORMAT,
         "config": config.to_dict(),
         "vocabulary": list(cell_of(config).vocabulary.symbols),
         "step": step,
-        "weights": {name: tensor.detach().cpu() for name, tensor in backbone.state_dict().items()},
+        "weights": {name: tensor.detach().to("cpu", dtype) for name, tensor in backbone.state_dict().items()},
         "training": training,
     }
     path.parent.mkdir(parents=True, exist_ok=True)

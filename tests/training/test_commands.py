@@ -31,6 +31,7 @@ class TestEvaluate:
         assert main(["evaluate", str(finished.directory), "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         del found["eval/seconds"]
+        assert (found.pop("difficulty"), found.pop("problems")) == (3, 20)
         assert "eval/sort/problem" in found
         assert found == {name: series(finished.directory, name)[8] for name in found}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
+from pathlib import Path
 
 # rotlab/cli/bench/NAME.py has `run(arguments) -> int`.
 BENCHES = {
@@ -12,6 +13,7 @@ BENCHES = {
     "loader": "whether loader processes keep a step of 10 ms fed",
     "training": "time of an optimizer step and contexts/s, against a plain reference on the same batches",
     "grouping": "step time by how finely a batch is cut into groups of similar lengths",
+    "inference": "problems/s of a trained network's free-running recursion, against plain recursion",
     "gpu": "data, evaluation and training on a GPU: precisions, grouping, compiled code, memory; nothing without one",
     "speedrun": "steps and seconds to 0.99 and to 1.0 of 1,000 problems, recipe fast against paper; takes hours",
 }
@@ -22,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     benches = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
     for name, summary in BENCHES.items():
         bench = benches.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name == "inference":
+            bench.add_argument("run", type=Path, metavar="RUN", help="a run of method=rot, or a checkpoint file")
         if name == "speedrun":
             bench.add_argument("cells", nargs="*", metavar="CELL", help="such as add-4 mul-3 (default: all of them)")
             bench.add_argument("--seeds", type=int, default=3, help="how many, from 0 on (default: 3)")

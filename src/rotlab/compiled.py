@@ -20,7 +20,7 @@ import numba
 from numba import types
 
 _PACKAGE = Path(__file__).resolve().parent
-_COMPILED_ROOMS = ("compiled.py", "vocab.py", "native.py", "rng.py", "tasks", "contexts")
+_COMPILED_ROOMS = ("compiled.py", "vocab.py", "native.py", "rng.py", "tasks", "contexts", "models/attention.py")
 
 
 def source_hash() -> str:
@@ -63,6 +63,11 @@ def compiled(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """As `compiled`, and written out wherever it is called: for what is called at each step with many arrays."""
     return _compiled(function, inline="always")
+
+
+def reordered(function: Callable[..., Any]) -> Any:
+    """As `compiled`, with sums of floats in any order, so that a processor takes several terms at once; and threads."""
+    return _compiled(function, fastmath={"reassoc", "contract"}, nogil=True)
 
 
 def choice_of(functions: Sequence[Any], number: str, *parameters: str) -> Any:

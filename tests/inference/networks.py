@@ -71,12 +71,9 @@ class Talkative(Backbone):
     def new_cache(self, slots: int) -> Any:
         return self.inner.new_cache(slots)
 
-    def prefill(self, cache: Any, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        last_B = tokens_BT.gather(1, (lengths_B - 1).unsqueeze(1)).squeeze(1)
-        return self._talk(self.inner.prefill(cache, slots_B, tokens_BT, lengths_B), last_B)
-
-    def decode(self, cache: Any, tokens_S: Tensor, running_S: Tensor) -> Tensor:
-        return self._talk(self.inner.decode(cache, tokens_S, running_S), tokens_S)
+    def read(self, cache: Any, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
+        last_B = tokens_N[lengths_B.cumsum(0) - 1]
+        return self._talk(self.inner.read(cache, slots_B, tokens_N, lengths_B), last_B)
 
 
 class Saying(Rules):

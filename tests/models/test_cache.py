@@ -6,11 +6,11 @@ import random
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from rotlab.models import BACKBONES, Backbone, build_backbone
+from rotlab.models import BACKBONES, Backbone, build_backbone, keys_and_values
 
 SHAPES = {
     "transformer": {"d_model": 16, "heads": 2, "feedforward": 24, "layers": 2},
@@ -32,17 +32,24 @@ def whole(model: Backbone, context: list[int]) -> Tensor:
         return model(torch.tensor([context]))[0, -1]
 
 
-def prefilled(model: Backbone, cache: object, pieces: dict[int, list[int]]) -> Tensor:
-    """Read a piece in each of some slots; padding is no PAD token, so that nobody may look at it."""
-    longest = max(map(len, pieces.values()))
-    tokens_BT = torch.tensor([piece + [V - 1] * (longest - len(piece)) for piece in pieces.values()])
-    return model.prefill(cache, torch.tensor(list(pieces)), tokens_BT, torch.tensor([*map(len, pieces.values())]))
+def read(model: Backbone, cache: object, pieces: dict[int, list[int]]) -> dict[int, Tensor]:
+    """Read a piece in each of some slots; logits_V of what follows, by slot."""
+    tokens_N = torch.tensor([token for piece in pieces.values() for token in piece])
+    logits_BV = model.read(cache, torch.tensor(list(pieces)), tokens_N, torch.tensor([*map(len, pieces.values())]))
+    return dict(zip(pieces, logits_BV, strict=True))
+
+
+@pytest.fixture(params=["compiled", "torch"])
+def attention(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways that a Transformer attends to what is cached; the second is that of a GPU."""
+    if request.param == "torch":
+        monkeypatch.setattr(keys_and_values, "_COMPILED", ())
 
 
 @pytest.mark.parametrize("architecture", BACKBONES)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6))
-def test_pieces_are_the_whole(architecture: str, seed: int) -> None:
+def test_pieces_are_the_whole(architecture: str, attention: None, seed: int) -> None:
     draw, model = random.Random(seed), model_of(architecture)
     slots = draw.randint(1, 5)
     cache = model.new_cache(slots)
@@ -53,38 +60,33 @@ def test_pieces_are_the_whole(architecture: str, seed: int) -> None:
             cache.clear(torch.tensor([slot]))
             contexts[slot] = []
         room = [slot for slot in range(slots) if len(contexts[slot]) < WINDOW]
-        if draw.random() < 0.5 and room:
-            chosen = draw.sample(room, draw.randint(1, len(room)))
-            pieces = {s: draw.choices(range(V), k=draw.randint(1, min(9, WINDOW - len(contexts[s])))) for s in chosen}
-            logits = dict(zip(chosen, prefilled(model, cache, pieces), strict=True))
-        else:
-            first = draw.randint(1, slots)
-            pieces = {s: [draw.randrange(V)] for s in room if s < first and draw.random() < 0.7 and contexts[s]}
-            tokens_S = torch.tensor([pieces.get(s, [V - 1])[0] for s in range(first)])
-            logits = dict(enumerate(model.decode(cache, tokens_S, torch.tensor([s in pieces for s in range(first)]))))
-        for slot, piece in pieces.items():
-            contexts[slot] += piece
-            torch.testing.assert_close(logits[slot], whole(model, contexts[slot]), rtol=0, atol=1e-10)
+        if not room:
+            continue
+        chosen, most = draw.sample(room, draw.randint(1, len(room))), draw.choice([1, 2, 9])
+        pieces = {s: draw.choices(range(V), k=draw.randint(1, min(most, WINDOW - len(contexts[s])))) for s in chosen}
+        for slot, logits_V in read(model, cache, pieces).items():
+            contexts[slot] += pieces[slot]
+            torch.testing.assert_close(logits_V, whole(model, contexts[slot]), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("architecture", BACKBONES)
-def test_slots_beside_change_nothing(architecture: str) -> None:
+def test_slots_beside_change_nothing(architecture: str, attention: None) -> None:
     """In float32 too: a ragged batch gives what each context gives alone."""
     model = model_of(architecture).float()
     contexts = {slot: random.Random(slot).choices(range(V), k=3 + 5 * slot) for slot in range(6)}
-    together = prefilled(model, model.new_cache(6), contexts)
+    together = read(model, model.new_cache(6), contexts)
     for slot, context in contexts.items():
-        alone = prefilled(model, model.new_cache(1), {0: context})[0]
+        alone = read(model, model.new_cache(1), {0: context})[0]
         torch.testing.assert_close(together[slot], alone, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("architecture", BACKBONES)
-def test_a_full_window_can_be_read(architecture: str) -> None:
+def test_a_full_window_can_be_read(architecture: str, attention: None) -> None:
     model = model_of(architecture)
     cache, context = model.new_cache(2), random.Random(1).choices(range(V), k=WINDOW)
-    prefilled(model, cache, {1: context[:-1], 0: context[:1]})
-    logits_SV = model.decode(cache, torch.tensor([0, context[-1]]), torch.tensor([False, True]))
-    torch.testing.assert_close(logits_SV[1], whole(model, context), rtol=0, atol=1e-10)
+    read(model, cache, {1: context[:-1], 0: context[:1]})
+    logits_V = read(model, cache, {1: context[-1:]})[1]
+    torch.testing.assert_close(logits_V, whole(model, context), rtol=0, atol=1e-10)
 
 
 def test_a_backbone_without_a_cache_says_so() -> None:

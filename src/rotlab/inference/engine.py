@@ -32,19 +32,24 @@ class Engine:
         self._backbone, self._reading = backbone, Reading(method, limits.context)
         self._device = device or torch.device("cpu")
         self._slots, self._memo = slots, memo
+        # Made once: the memory of its cache is used again.
+        self._runner: Runner | None = None
 
     def solve(
         self, requests: Iterable[Request], told: Callable[[int], None] | None = None
     ) -> tuple[list[Outcome], Tally]:
         """The outcomes in the order of the requests, and what was counted; `told` hears how many are done."""
-        recursion = Recursion(iter(requests), self._reading, self.limits, self._slots, self._memo)
-        runner = Runner(self._backbone, self.vocabulary, self._slots, self._device)
+        given = list(requests)
+        # The longest first: what takes the most steps in a row must not begin last.
+        order = sorted(range(len(given)), key=lambda i: -len(given[i].question))
+        in_order = ((i, given[i]) for i in order)
+        recursion = Recursion(in_order, self._reading, self.limits, self._slots, self._memo)
+        if self._runner is None:
+            self._runner = Runner(self._backbone, self.vocabulary, recursion.scheduler.places, self._device)
         full_V = self.vocabulary.full_V
         while running := recursion.running():
-            for frames, logits_BV in runner.read(running):
-                tokens_B = full_V[self.sampling.choose(logits_BV, frames)].tolist()
-                for frame, token in zip(frames, tokens_B, strict=True):
-                    recursion.hear(frame, token)
+            for frames, logits_BV in self._runner.read(running):
+                recursion.hear(frames, full_V[self.sampling.choose(logits_BV, frames)].tolist())
             if told is not None:
                 told(len(recursion.outcomes))
         outcomes = recursion.outcomes

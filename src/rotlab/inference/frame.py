@@ -74,8 +74,8 @@ class Frame:
         self.since = len(self.tokens)
 
 
-# After any other token the context simply goes on.
-_SPOKEN = (STOP, THINK, PAD)
+# After any other token the context simply goes on, if there is room.
+SPOKEN = frozenset((STOP, THINK, PAD))
 
 
 class Reading:
@@ -88,16 +88,14 @@ class Reading:
         """Whether the context has no room for one more token."""
         return len(frame.tokens) >= self._limit
 
-    def write(self, frame: Frame, token: int) -> Answer | Ask | Failure | None:
-        """Put a token that the model chose at the context's end; None if the model goes on writing there."""
-        frame.tokens.append(token)
-        if token in _SPOKEN:
-            if token == PAD:
-                return MALFORMED
-            if token == THINK and self._method == ROT:
-                return _asked(frame)
-            if token == STOP and (self._method != COT or _level(frame.tokens) == 0):
-                return Answer(self._answer(frame))
+    def said(self, frame: Frame, token: int) -> Answer | Ask | Failure | None:
+        """What the token says that the model wrote at the context's end; None if it simply goes on writing."""
+        if token == PAD:
+            return MALFORMED
+        if token == THINK and self._method == ROT:
+            return _asked(frame)
+        if token == STOP and (self._method != COT or _level(frame.tokens) == 0):
+            return Answer(self._answer(frame))
         return OVERFLOW if self.full(frame) else None
 
     def _answer(self, frame: Frame) -> bytes:

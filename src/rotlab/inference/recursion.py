@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rotlab.inference.frame import OVERFLOW, Answer, Ask, Failure, Frame, Limits, Reading
+from rotlab.inference.frame import OVERFLOW, SPOKEN, Answer, Ask, Failure, Frame, Limits, Reading
 from rotlab.inference.memo import Extent, Memo, Node, extent, waiting_roots
 from rotlab.inference.scheduler import Scheduler
 
@@ -51,13 +51,15 @@ class Tally:
 
 
 class Recursion:
-    """Contexts of all requests, amid being written."""
+    """Contexts of all requests, amid being written. Each request has a number, for its outcome."""
 
-    def __init__(self, requests: Iterator[Request], reading: Reading, limits: Limits, slots: int, memo: bool) -> None:
+    def __init__(
+        self, requests: Iterator[tuple[int, Request]], reading: Reading, limits: Limits, slots: int, memo: bool
+    ) -> None:
         self.scheduler = Scheduler(slots)
         self.outcomes: dict[int, Outcome] = {}
         self.tally = Tally()
-        self._requests = enumerate(requests)
+        self._requests = requests
         self._reading, self._limits = reading, limits
         self._memo = Memo(shared=memo)
         self._roots: dict[Node, list[int]] = {}
@@ -97,11 +99,19 @@ class Recursion:
         else:
             self.scheduler.begin(node.frame)
 
-    def hear(self, frame: Frame, token: int) -> None:
-        """The model wrote this token in a running context."""
-        frame.node.written += 1
-        self.tally.tokens += 1
-        said = self._reading.write(frame, token)
+    def hear(self, frames: Sequence[Frame], tokens: Sequence[int]) -> None:
+        """The model wrote a token in each of these running contexts."""
+        limit = self._limits.context
+        self.tally.tokens += len(tokens)
+        for frame, token in zip(frames, tokens, strict=True):
+            frame.tokens.append(token)
+            frame.node.written += 1
+            if token in SPOKEN or len(frame.tokens) >= limit:
+                self._act(frame, token)
+
+    def _act(self, frame: Frame, token: int) -> None:
+        """Do what the last token of a context says, if it says anything."""
+        said = self._reading.said(frame, token)
         if said is None:
             return
         if isinstance(said, Ask):

@@ -12,7 +12,7 @@ from rotlab.contexts.driver import n_rows, solve_question
 from rotlab.contexts.memo import QUESTION, QUESTION_END
 from rotlab.contexts.render import METHOD_NUMBER, ROT, targets_of
 from rotlab.contexts.verdicts import lengths_of, render_rows
-from rotlab.vocab import EQUALS, PAD, Vocabulary
+from rotlab.vocab import EQUALS, Vocabulary
 
 
 class Rules:
@@ -28,32 +28,16 @@ class Rules:
         """What was read in each slot."""
         return Read(slots)
 
-    def prefill(self, cache: Read, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
+    def read(self, cache: Read, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
         """logits_BV: 1 for the next token, 0 for others."""
-        full_BT = self._vocabulary.full_V[tokens_BT.cpu().numpy()]
-        next_B = [
-            self._read(cache, slot, full_BT[b, :length].tobytes())
-            for b, (slot, length) in enumerate(zip(slots_B.tolist(), lengths_B.tolist(), strict=True))
-        ]
-        return self._logits(next_B, tokens_BT.device)
-
-    def decode(self, cache: Read, tokens_S: Tensor, running_S: Tensor) -> Tensor:
-        """logits_SV: 1 for the next token, 0 for others."""
-        full_S = self._vocabulary.full_V[tokens_S.cpu().numpy()].tobytes()
-        next_S = [
-            self._read(cache, slot, full_S[slot : slot + 1]) if runs else PAD
-            for slot, runs in enumerate(running_S.tolist())
-        ]
-        return self._logits(next_S, tokens_S.device)
-
-    def _logits(self, next_B: list[int], device: torch.device) -> Tensor:
+        full, lo, next_B = self._vocabulary.full_V[tokens_N.cpu().numpy()].tobytes(), 0, []
+        for slot, length in zip(slots_B.tolist(), lengths_B.tolist(), strict=True):
+            cache.tokens[slot] += full[lo : lo + length]
+            next_B.append(self._next(cache, cache.tokens[slot]))
+            lo += length
         logits_BV = np.zeros((len(next_B), len(self._vocabulary)), np.float32)
         logits_BV[np.arange(len(next_B)), self._vocabulary.compact_S[next_B]] = 1
-        return torch.from_numpy(logits_BV).to(device)
-
-    def _read(self, cache: Read, slot: int, tokens: bytes) -> int:
-        cache.tokens[slot] += tokens
-        return self._next(cache, cache.tokens[slot])
+        return torch.from_numpy(logits_BV).to(tokens_N.device)
 
     def _next(self, cache: Read, read: bytearray) -> int:
         question = bytes(read[: read.index(EQUALS) + 1])

@@ -28,11 +28,8 @@ class Reader(Protocol):
     def new_cache(self, slots: int) -> Cache:
         """A cache of empty slots."""
 
-    def prefill(self, cache: Any, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
+    def read(self, cache: Any, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
         """logits_BV of what follows."""
-
-    def decode(self, cache: Any, tokens_S: Tensor, running_S: Tensor) -> Tensor:
-        """logits_SV of what follows."""
 
 
 class Backbone(nn.Module):
@@ -40,7 +37,7 @@ class Backbone(nn.Module):
 
     Its `embedding` holds a row for each symbol. A subclass is built as `Model(vocabulary_size, context_limit=...,
     **shape)`, the shape being the remaining keys of its conf file. Training and evaluation need `forward` alone, which
-    sees whole contexts; inference reads them piece by piece, by `prefill` and `decode`, into a `new_cache`.
+    sees whole contexts; inference reads them piece by piece, by `read`, into a `new_cache`.
     """
 
     embedding: nn.Embedding
@@ -60,16 +57,13 @@ class Backbone(nn.Module):
         """A cache of empty slots, on the weights' device and of their type."""
         raise NotImplementedError(f"{type(self).__module__} has no cache to infer with: give it new_cache")
 
-    def prefill(self, cache: Any, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """Read on, in different slots, tokens_BT[b, :lengths_B[b]], at least one; logits_BV of what follows each."""
-        raise NotImplementedError(f"{type(self).__module__} has no cache to infer with: give it prefill")
+    def read(self, cache: Any, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
+        """Read on in B different slots; logits_BV of what follows each.
 
-    def decode(self, cache: Any, tokens_S: Tensor, running_S: Tensor) -> Tensor:
-        """Read one more token in each of the first S slots that runs; logits_SV of what follows, noise for the rest.
-
-        The same as `prefill` of single tokens, but without a copy of what the slots hold.
+        tokens_N: a piece for each of the slots, one piece after another, of lengths_B tokens, at least one. All three
+        lie on the cache's device.
         """
-        raise NotImplementedError(f"{type(self).__module__} has no cache to infer with: give it decode")
+        raise NotImplementedError(f"{type(self).__module__} has no cache to infer with: give it read")
 
     def hidden_matrices(self) -> list[tuple[Tensor, int]]:
         """The weight matrices between hidden layers, with how many equal blocks of rows each stacks.

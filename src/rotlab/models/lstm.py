@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.utils.rnn import pack_sequence
 
 from rotlab.models.backbone import Backbone
 from rotlab.models.recurrence import Recurrence, Workspace
@@ -48,28 +48,17 @@ class Model(Backbone):
         return States(slots, self.lstm, self.embedding.weight)
 
     @torch.no_grad()
-    def prefill(self, cache: States, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
+    def read(self, cache: States, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
         """logits_BV."""
-        inputs = pack_padded_sequence(
-            self.embedding(tokens_BT), lengths_B.cpu(), batch_first=True, enforce_sorted=False
-        )
-        _, (projected_LBV, cells_LBH) = self.lstm(
-            inputs, (cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B])
-        )
-        cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B] = projected_LBV, cells_LBH
-        logits_BV: Tensor = projected_LBV[-1]
+        x_NE = self.embedding(tokens_N)
+        states = cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B]
+        if len(tokens_N) == len(slots_B):
+            _, states = self.lstm(x_NE.unsqueeze(1), states)
+        else:
+            _, states = self.lstm(pack_sequence(x_NE.split(lengths_B.tolist()), enforce_sorted=False), states)
+        cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B] = states
+        logits_BV: Tensor = states[0][-1]
         return logits_BV
-
-    @torch.no_grad()
-    def decode(self, cache: States, tokens_S: Tensor, running_S: Tensor) -> Tensor:
-        """logits_SV."""
-        S = len(tokens_S)
-        before = cache.projected_LSV[:, :S], cache.cells_LSH[:, :S]
-        _, after = self.lstm(self.embedding(tokens_S.unsqueeze(1)), tuple(one.contiguous() for one in before))
-        for kept, new in zip(before, after, strict=True):
-            kept.copy_(torch.where(running_S.view(1, S, 1), new, kept))
-        logits_SV: Tensor = after[0][-1]
-        return logits_SV
 
 
 class States:

@@ -4,46 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad, relu, scaled_dot_product_attention
+from torch.nn.functional import relu, scaled_dot_product_attention
 
 from rotlab.models.backbone import Backbone
+from rotlab.models.keys_and_values import KeysAndValues
 
-# All slots of a run of slots, or chosen ones.
-Slots = slice | Tensor
-
-
-class KeysAndValues:
-    """The Transformer's cache: of every layer keys and values of lengths_S places in each slot, and room for more."""
-
-    def __init__(self, slots: int, layers: int, heads: int, like: Tensor) -> None:
-        self.lengths_S = torch.zeros(slots, dtype=torch.int64, device=like.device)
-        self._pairs_2SHPd = [like.new_zeros(2, slots, heads, 0, like.shape[1] // heads) for _ in range(layers)]
-
-    def clear(self, slots_B: Tensor) -> None:
-        """Begin new contexts in these slots."""
-        self.lengths_S[slots_B] = 0
-
-    def make_room(self, places: int) -> None:
-        """For so many places in each slot."""
-        room = self._pairs_2SHPd[0].shape[3]
-        if places > room:
-            more = max(places, 2 * room) - room
-            self._pairs_2SHPd = [pad(pair, (0, 0, 0, more)) for pair in self._pairs_2SHPd]
-
-    def extended(
-        self, layer: int, slots: Slots, places_BT: Tensor, key_BHTd: Tensor, value_BHTd: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Keep these; keys_BHLd and values_BHLd of the slots up to the last of the places."""
-        keys, values = self._pairs_2SHPd[layer]
-        numbers_S = torch.arange(len(self.lengths_S), device=places_BT.device)
-        into = (numbers_S[slots].unsqueeze(1), slice(None), places_BT)
-        keys[into], values[into] = key_BHTd.transpose(1, 2), value_BHTd.transpose(1, 2)
-        longest = int(places_BT.max()) + 1
-        return keys[slots, :, :longest], values[slots, :, :longest]
+_ALL = slice(None)
 
 
 class Block(nn.Module):
@@ -64,10 +34,12 @@ class Block(nn.Module):
         single = [(layer.weight, 1) for layer in (self.attention_out, self.up, self.down)]
         return [(self.attention_in.weight, 3), *single]
 
-    def forward(self, x_ND: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """The block's output, of its input's shape. `attend` gives mixed_ND from qkv_NE, E = 3 D: see below."""
-        x_ND = self.norm1(x_ND + self.attention_out(attend(self.attention_in(x_ND))))
-        return self.norm2(x_ND + self.down(relu(self.up(x_ND))))
+    def forward(
+        self, x_ND: Tensor, attend: Callable[[Tensor], Tensor], kept_M: Tensor | slice = _ALL
+    ) -> Tensor:  # fmt: skip
+        """The block's output for the places kept_M. `attend` gives their mixed_MD from qkv_NE, E = 3 D: see below."""
+        x_MD = self.norm1(x_ND[kept_M] + self.attention_out(attend(self.attention_in(x_ND))))
+        return self.norm2(x_MD + self.down(relu(self.up(x_MD))))
 
     def whole_contexts(self, shapes: Sequence[tuple[int, int]]) -> Callable[[Tensor], Tensor]:
         """Each place takes from those up to it in its context: groups of B contexts of T places, place after place."""
@@ -78,17 +50,6 @@ class Block(nn.Module):
                 query, key, value = self._heads(part, B, T)
                 mixed.append(_together(scaled_dot_product_attention(query, key, value, is_causal=True)))
             return torch.cat(mixed)
-
-        return attend
-
-    def after_what_is_cached(self, layer: int, cache: KeysAndValues, slots: Slots, places_BT: Tensor) -> Any:
-        """Each place takes from those up to it of its slot, whose keys and values are kept."""
-
-        def attend(qkv_NE: Tensor) -> Tensor:
-            query, key, value = self._heads(qkv_NE, *places_BT.shape)
-            keys, values = cache.extended(layer, slots, places_BT, key, value)
-            seen_B1TL = (torch.arange(keys.shape[2], device=keys.device) <= places_BT.unsqueeze(-1)).unsqueeze(1)
-            return _together(scaled_dot_product_attention(query, keys, values, attn_mask=seen_B1TL))
 
         return attend
 
@@ -139,30 +100,28 @@ class Model(Backbone):
         return KeysAndValues(slots, len(self.blocks), self._blocks()[0].heads, self.embedding.weight)
 
     @torch.no_grad()
-    def prefill(self, cache: KeysAndValues, slots_B: Tensor, tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """logits_BV."""
-        x_ND = self._read(cache, slots_B, tokens_BT)
-        cache.lengths_S[slots_B] += lengths_B
-        last_B = torch.arange(len(tokens_BT), device=x_ND.device) * tokens_BT.shape[1] + lengths_B - 1
-        return self.output(x_ND[last_B])
+    def read(self, cache: KeysAndValues, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
+        """logits_BV. On a CPU several threads read a share of the pieces each: such small products use one alone."""
+        cache.make_room(slots_B, lengths_B)
+        parts = cache.shares(lengths_B)
+        if len(parts) == 1:
+            return self._read(cache, slots_B, tokens_N, lengths_B)
+        tokens = tokens_N.split([int(lengths_B[part].sum()) for part in parts])
+        shares = [(slots_B[part], own_N, lengths_B[part]) for part, own_N in zip(parts, tokens, strict=True)]
+        return torch.cat(cache.in_threads(partial(self._read, cache), shares))
 
     @torch.no_grad()
-    def decode(self, cache: KeysAndValues, tokens_S: Tensor, running_S: Tensor) -> Tensor:
-        """logits_SV."""
-        x_SD = self._read(cache, slice(len(tokens_S)), tokens_S.unsqueeze(1))
-        cache.lengths_S[: len(tokens_S)] += running_S
-        return self.output(x_SD)
-
-    def _read(self, cache: KeysAndValues, slots: Slots, tokens_BT: Tensor) -> Tensor:
-        """x_ND of the tokens at the places after what the slots hold."""
-        places_BT = cache.lengths_S[slots].unsqueeze(1) + torch.arange(tokens_BT.shape[1], device=tokens_BT.device)
-        cache.make_room(int(places_BT.max()) + 1)
-        # A padding token may stand beyond the window; what it gives is not used.
-        positions = self.positions_TD[places_BT.clamp(max=len(self.positions_TD) - 1)]
-        x_ND = (self.embedding(tokens_BT) + positions).flatten(0, 1)
+    def _read(self, cache: KeysAndValues, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
+        """All but the attention is done for all pieces at once; past the last keys, only what is asked."""
+        pieces = cache.pieces(slots_B, lengths_B)
+        x_ND = self.embedding(tokens_N) + self.positions_TD[pieces.places_N]
+        last = len(self.blocks) - 1
         for layer, block in enumerate(self._blocks()):
-            x_ND = block(x_ND, block.after_what_is_cached(layer, cache, slots, places_BT))
-        return x_ND
+            attend = partial(cache.attend, layer, pieces, layer == last)
+            x_ND = block(x_ND, attend, pieces.ends_B - 1 if layer == last else _ALL)
+        cache.lengths_S[slots_B] += lengths_B
+        logits_BV: Tensor = self.output(x_ND)
+        return logits_BV
 
 
 def sinusoids(length: int, width: int) -> Tensor:

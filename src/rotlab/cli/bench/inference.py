@@ -33,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     warnings.filterwarnings("ignore", "LSTM with projections is not supported with oneDNN")
     rows = [_engine(trained, questions, slots, memo) for slots, memo in ((_SLOTS[0], True), (_SLOTS[1], True))]
     rows.append(_engine(trained, questions, _SLOTS[0], False))
-    few = questions[:: max(1, len(questions) // _FEW)][:_FEW]
+    # Of all lengths alike: a twentieth's middle each.
+    stride = max(1, len(questions) // _FEW)
+    few = sorted(questions, key=len)[stride // 2 :: stride][:_FEW]
     rows.append(_plain(trained, "plain, with a cache", few, with_cache(trained.backbone, cell.vocabulary)))
     rows.append(_plain(trained, "plain", few, whole_contexts(trained.backbone, cell.vocabulary)))
     for row in rows:

@@ -106,13 +106,11 @@ def with_cache(reader: Reader, vocabulary: Vocabulary) -> Callable[[], Network]:
     """A network with a cache for each context."""
 
     def fresh() -> Network:
-        cache, slot, running = reader.new_cache(1), torch.tensor([0]), torch.tensor([True])
+        cache, slot = reader.new_cache(1), torch.tensor([0])
 
         def network(context: list[int], new: int) -> Tensor:
             ids_T = torch.from_numpy(vocabulary.compact_S[context[-new:]]).long()
-            if new == 1:
-                return reader.decode(cache, ids_T, running)[0]
-            return reader.prefill(cache, slot, ids_T.unsqueeze(0), torch.tensor([new]))[0]
+            return reader.read(cache, slot, ids_T, torch.tensor([new]))[0]
 
         return network
 

@@ -59,10 +59,17 @@ def _attend(
         _soften(scores_P, places)
         for i in range(width):
             mixed_MHd[row, head, i] = 0
-        for p in range(places):
-            weight = scores_P[p]
+        # Four places at a time: the sum is fetched and put back once for them.
+        for p in range(0, places - 3, 4):
+            a, b, c, d = scores_P[p], scores_P[p + 1], scores_P[p + 2], scores_P[p + 3]
             for i in range(width):
-                mixed_MHd[row, head, i] += weight * values_SPHd[slot, p, head, i]
+                early = a * values_SPHd[slot, p, head, i] + b * values_SPHd[slot, p + 1, head, i]
+                late = c * values_SPHd[slot, p + 2, head, i] + d * values_SPHd[slot, p + 3, head, i]
+                mixed_MHd[row, head, i] += early + late
+        for p in range(places & ~3, places):
+            a = scores_P[p]
+            for i in range(width):
+                mixed_MHd[row, head, i] += a * values_SPHd[slot, p, head, i]
 
 
 @reordered

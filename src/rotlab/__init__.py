@@ -17,7 +17,29 @@ The rooms, in the order data flow. A room imports only itself and those above it
     report      runs collected into tables and figures
     cli         the `rotlab` command
 
-Importing this package imports none of them, so that it costs nothing to ask for the version.
+Importing this package imports none of them, so that it costs nothing to ask for the version. At hand in it are
+
+    rotlab.Solver.from_run(run).solve(["408+351"])    answers of a trained network
+    rotlab.dataset("mul", 8, seed=0)                  training examples, without Lightning
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rotlab.data.examples import dataset
+    from rotlab.inference.solver import Solver
+
+__all__ = ["Solver", "__version__", "dataset"]
+
+_AT_HAND = {"Solver": "rotlab.inference.solver", "dataset": "rotlab.data.examples"}
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _AT_HAND:
+        return getattr(import_module(_AT_HAND[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

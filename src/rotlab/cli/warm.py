@@ -19,6 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rotlab.data.stream import TrainingStream
     from rotlab.data.test_set import overlap, problem_set
     from rotlab.evaluation import Evaluator
+    from rotlab.inference import Solver
     from rotlab.models import build_backbone
 
     cell = Cell("sort", 2, "rot", "log_uniform", 64)
@@ -28,5 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
     overlap(cell, problems, 0)
     shape = {"d_model": 4, "heads": 1, "feedforward": 4, "layers": 1}
     Evaluator(cell, problems).run(build_backbone("transformer", len(cell.vocabulary), 64, shape))
+    Solver(build_backbone("transformer", len(cell.vocabulary), 64, shape), cell).solve(["SORT 2,1"])
     print(f"compiled in {time.perf_counter() - started:.1f} s, kept in {CACHE_FOLDER}")
     return 0

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 FIFTY = (
     "task=mul", "difficulty=3", "recipe=fast", "recipe.max_steps=50", "recipe.warmup_steps=10", "recipe.batch_size=32",
     "data.test_problems=101", "evaluation.every_n_steps=20", "evaluation.probe_every_n_steps=25",
-    "trainer.log_every_n_steps=1", "data.tokens_per_pass=200",
+    "trainer.log_every_n_steps=1", "data.tokens_per_pass=200", "evaluation.free_running=33",
 )  # fmt: skip
 ENDLESS = ("recipe.max_steps=100000", "evaluation.every_n_steps=100000", "trainer.log_every_n_steps=1")
 TWO = "trainer.devices=2"
@@ -109,6 +109,16 @@ def test_the_same_evaluations(one_and_two: tuple[Path, Path]) -> None:
         assert series(one, name) == series(two, name)
     samples = [(directory / "wrong_samples.jsonl").read_text().count("\n") for directory in one_and_two]
     assert samples[0] == samples[1] > 0
+
+
+def test_free_running_is_shared(one_and_two: tuple[Path, Path]) -> None:
+    """Each problem is solved once, and counted once."""
+    reasons = ("wrong", "overflow", "height", "reach", "cycle", "malformed")
+    for directory in one_and_two:
+        free = series(directory, "eval/free")
+        ended = [series(directory, f"eval/free/{reason}") for reason in reasons]
+        assert [33 * free[step] + sum(counts[step] for counts in ended) for step in free] == [33, 33, 33]
+    assert series(one_and_two[0], "eval/free") == series(one_and_two[1], "eval/free")
 
 
 def test_one_process_writes(one_and_two: tuple[Path, Path]) -> None:

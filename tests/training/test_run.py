@@ -198,3 +198,23 @@ def test_chains_over_the_limit_are_left_out_and_counted_wrong(tmp_path: Path, mo
     assert sum(series(outcome.directory, "data/overlong").values()) > 0
     overlong, contexts = (series(outcome.directory, f"eval/{name}")[6] for name in ("overlong", "contexts"))
     assert 0 < overlong < contexts == 20
+
+
+class TestFreeRunning:
+    def test_it_stands_beside_the_teacher_forced_figures(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        directory = run(tiny_config(tmp_path, "task=add", "difficulty=2", "evaluation.free_running=10")).directory
+        free = series(directory, "eval/free")
+        assert list(free) == [3, 6]
+        reasons = ("wrong", "overflow", "height", "reach", "cycle", "malformed")
+        for step, accuracy in free.items():
+            ended = [series(directory, f"eval/free/{reason}")[step] for reason in reasons]
+            assert 10 * accuracy + sum(ended) == 10
+            assert series(directory, "eval/seconds")[step] >= series(directory, "eval/free/seconds")[step]
+        assert "free-running 0.0000" in capsys.readouterr().out
+
+    def test_a_backbone_without_a_cache_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delattr("rotlab.models.lstm.Model.new_cache")
+        with pytest.raises(ConfigError, match=r"evaluation\.free_running=5: .* give it new_cache, or write evaluation"):
+            run(tiny_config(tmp_path, "task=add", "architecture=lstm", "evaluation.free_running=5"))

@@ -33,7 +33,10 @@ def console_examples() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("command", "output"), console_examples())
-def test_console_example(command: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_console_example(
+    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     program, *arguments = shlex.split(command)
     assert program == "rotlab"
     assert main(arguments) == 0
@@ -88,3 +91,12 @@ def test_task_walk_through(with_max: Path) -> None:
 def test_the_benches_are_all_named() -> None:
     assert set(re.findall(r"^rotlab bench (\w+)", README, flags=re.MULTILINE)) | {"gpu"} == set(BENCHES)
     assert "rotlab bench gpu" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_python_example(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    [example] = blocks("py")
+    exec(example, {})
+    first, second, data = capsys.readouterr().out.splitlines()[:3]
+    assert (first, second) == ("408+351 759 True 5", "77+5 82 True 3")
+    assert data.startswith("GO ")

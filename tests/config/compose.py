@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from rotlab.config import Config, from_hydra
-from rotlab.config.command import composed, parse, session
+from rotlab.config import Config
+from rotlab.config.app import configured
 
 
 def build(*argv: str) -> Config:
     """The configuration of a command line."""
-    command = parse(list(argv))
-    with session(command):
-        return from_hydra(composed(command, list(command.overrides)))
+    return configured(*argv)
 
 
 def leaves(node: object, path: str = "") -> dict[str, object]:

@@ -81,6 +81,13 @@ def test_counting_without_end_ends(word: str) -> None:
     assert tally.contexts < 1_500, "nobody goes on with what no question needs any more"
 
 
+@pytest.mark.parametrize("slots", [1, 4])
+def test_a_question_that_exceeds_a_limit_is_not_tried_again(slots: int) -> None:
+    outcomes, tally = solve(counting(-1, "GO"), ["5"] * 40, Limits(60, height=30), slots)
+    assert {told(outcome) for outcome in outcomes} == {"height"}
+    assert tally.contexts < 40
+
+
 def misbehaving(read: bytearray) -> str:
     """Well for even questions, and for others in the way that their last digit says."""
     question = decode(read[1 : read.index(EQUALS)])

@@ -63,6 +63,8 @@ class Recursion:
         self._reading, self._limits = reading, limits
         self._memo = Memo(shared=memo)
         self._roots: dict[Node, list[int]] = {}
+        # Of top-level questions that exceed a limit: they are forgotten otherwise, and may be requested again.
+        self._exceeding: dict[tuple[bytes, int], Outcome] = {}
         # Sub-questions that stand deeper than they may; what was made when all top-level questions were last looked at.
         self._suspects: list[Node] = []
         self._looked_at = 0
@@ -82,6 +84,9 @@ class Recursion:
         return running
 
     def _start(self, number: int, request: Request) -> None:
+        if (known := self._exceeding.get((request.question, request.stream))) is not None:
+            self.outcomes[number] = known
+            return
         apart = 0 if self._memo.shared else number
         node, new = self._memo.node(request.question, (request.stream, apart))
         if node.settled:
@@ -176,8 +181,10 @@ class Recursion:
         found: Extent = extent(top, self._limits)
         failure = found.exceeded or top.failure
         answer = top.answer if failure is None else None
-        for number in numbers:
-            self.outcomes[number] = Outcome(answer, failure, found.contexts, found.depth, found.written, top.whole, top)
+        outcome = Outcome(answer, failure, found.contexts, found.depth, found.written, top.whole, top)
+        self.outcomes.update(dict.fromkeys(numbers, outcome))
+        if found.exceeded is not None:
+            self._exceeding[top.question, top.stream[0]] = outcome
 
     def _look_at_limits(self) -> None:
         """Give up top-level questions that exceed a limit, and whatever nobody else waits for."""

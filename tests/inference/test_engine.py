@@ -19,8 +19,6 @@ from rotlab.models.backbone import Reader
 from rotlab.vocab import encode
 from tests.inference.networks import BITS, Talkative, babble
 
-pytestmark = pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
-
 
 def bit_questions(draw: random.Random, most: int) -> list[bytes]:
     """Questions such as GO 0 1 1 =, some of them twice."""

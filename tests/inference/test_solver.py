@@ -31,8 +31,6 @@ from tests.inference.test_engine import require_same
 EXAMPLE = Path(__file__).parents[2] / "examples" / "add"
 MUL = Cell("mul", 3, "rot", "log_uniform", 2048)
 
-pytestmark = pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
-
 
 class TestSolver:
     def test_it_answers_and_says_how(self) -> None:

@@ -18,8 +18,6 @@ SHAPES = {
 }
 V, WINDOW = 9, 40
 
-pytestmark = pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
-
 
 def model_of(architecture: str) -> Backbone:
     torch.manual_seed(0)

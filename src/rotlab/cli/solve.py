@@ -38,15 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the solutions; 0 if all are right, 1 if not. Raises ValueError for an unusable run, question or number."""
+    from rotlab.inference.solver import LongerThanTrained
+
     questions = list(_questions(arguments))
     if not questions:
         raise ValueError('no question: write one, such as rotlab solve RUN "408+351", or --file, or - to read them')
     solver = _solver(arguments)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", LongerThanTrained)
         solutions = solver.solve(questions, arguments.samples)
     for warning in caught:
-        print(f"warning: {warning.message}", file=sys.stderr)
+        if issubclass(warning.category, LongerThanTrained):
+            print(f"warning: {warning.message}", file=sys.stderr)
+        else:
+            warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
     for solution in solutions:
         if arguments.json:
             print(json.dumps(as_dict(solution), ensure_ascii=False))

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence
 
 from rotlab.models.backbone import Backbone
-from rotlab.models.recurrence import Recurrence, Workspace
+from rotlab.models.recurrence import Recurrence, Workspace, step_on
 
 
 class Model(Backbone):
@@ -49,15 +48,19 @@ class Model(Backbone):
 
     @torch.no_grad()
     def read(self, cache: States, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:
-        """logits_BV."""
-        x_NE = self.embedding(tokens_N)
-        states = cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B]
-        if len(tokens_N) == len(slots_B):
-            _, states = self.lstm(x_NE.unsqueeze(1), states)
-        else:
-            _, states = self.lstm(pack_sequence(x_NE.split(lengths_B.tolist()), enforce_sorted=False), states)
-        cache.projected_LSV[:, slots_B], cache.cells_LSH[:, slots_B] = states
-        logits_BV: Tensor = states[0][-1]
+        """logits_BV. All pieces step together, each for as long as it lasts."""
+        order_B = lengths_B.argsort(descending=True)
+        starts_B, lengths_B, slots_B = (lengths_B.cumsum(0) - lengths_B)[order_B], lengths_B[order_B], slots_B[order_B]
+        steps_T1 = torch.arange(int(lengths_B[0]), device=tokens_N.device).unsqueeze(1)
+        within_TB = steps_T1 < lengths_B
+        x_PE = self.embedding(tokens_N[(starts_B + steps_T1)[within_TB]])
+        counts = within_TB.sum(1).tolist()
+        for layer, weights in enumerate(self.lstm.all_weights):
+            projected_BV, cells_BH = cache.projected_LSV[layer, slots_B], cache.cells_LSH[layer, slots_B]
+            x_PE = step_on(x_PE, counts, weights, projected_BV, cells_BH)
+            cache.projected_LSV[layer, slots_B], cache.cells_LSH[layer, slots_B] = projected_BV, cells_BH
+        logits_BV = torch.empty_like(projected_BV)
+        logits_BV[order_B] = projected_BV
         return logits_BV
 
 

@@ -145,3 +145,22 @@ def one_step_later(values_PX: Tensor, counts: Sequence[int]) -> Tensor:
     steps = values_PX.split(list(counts))
     earlier = [before[:n] for before, n in zip(steps, counts[1:], strict=False)]
     return torch.cat([torch.zeros_like(steps[0]), *earlier])
+
+
+def step_on(
+    inputs_PE: Tensor, counts: Sequence[int], layer: Sequence[Tensor], projected_BV: Tensor, cells_BH: Tensor
+) -> Tensor:
+    """projected_PV of a layer from where its contexts stand, which it moves on; without gradients, on any device.
+
+    layer: the layer's weights as torch has them, its gates in the order input, forget, cell, output.
+    """
+    input_4HE, hidden_4HV, input_bias_4H, hidden_bias_4H, projection_VH = layer
+    gates_P4H = torch.addmm(input_bias_4H + hidden_bias_4H, inputs_PE, input_4HE.T)
+    steps = []
+    for gates in gates_P4H.split(list(counts)):
+        now = len(gates)
+        enter, forget, cell, leave = gates.addmm_(projected_BV[:now], hidden_4HV.T).chunk(4, dim=1)
+        cells = cells_BH[:now].mul_(forget.sigmoid_()).addcmul_(enter.sigmoid_(), cell.tanh_())
+        steps.append((leave.sigmoid_() * cells.tanh()) @ projection_VH.T)
+        projected_BV[:now] = steps[-1]
+    return torch.cat(steps)

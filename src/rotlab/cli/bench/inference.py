@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from collections.abc import Callable, Sequence
 
 from rotlab.cli.bench.naive import Failed, Naive, Network, whole_contexts, with_cache
@@ -30,7 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
     questions = [problems.tokens[lo:hi].tobytes() for lo, hi in bounds]
     print(f"{cell.name}, {trained.config.architecture.name}, step {trained.step:,}; problems of its test set")
     print(f"{'':<28}{'problems':>9}{'right':>9}{'problems/s':>12}{'tokens/s':>10}{'occupied':>10}{'against it':>12}")
-    warnings.filterwarnings("ignore", "LSTM with projections is not supported with oneDNN")
     rows = [_engine(trained, questions, slots, memo) for slots, memo in ((_SLOTS[0], True), (_SLOTS[1], True))]
     rows.append(_engine(trained, questions, _SLOTS[0], False))
     # Of all lengths alike: a twentieth's middle each.

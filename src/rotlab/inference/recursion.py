@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rotlab.inference.frame import OVERFLOW, SPOKEN, Answer, Ask, Failure, Frame, Limits, Reading
+from rotlab.inference.frame import CYCLE, OVERFLOW, SPOKEN, Answer, Ask, Failure, Frame, Limits, Reading
 from rotlab.inference.memo import Extent, Memo, Node, extent, waiting_roots
 from rotlab.inference.scheduler import Scheduler
 
@@ -51,7 +51,11 @@ class Tally:
 
 
 class Recursion:
-    """Contexts of all requests, amid being written. Each request has a number, for its outcome."""
+    """Contexts of all requests, amid being written. Each request has a number, for its outcome.
+
+    Whatever chooses the tokens of what is `running` and has them heard by `hear`: `Engine` has a model with a cache do
+    it, one token at a time; a hosted model that completes prompts could give many.
+    """
 
     def __init__(
         self, requests: Iterator[tuple[int, Request]], reading: Reading, limits: Limits, slots: int, memo: bool
@@ -132,7 +136,7 @@ class Recursion:
         self.tally.asked += 1
         self.tally.known += not new
         if cycle:
-            self._settle(cycle, None, "cycle")
+            self._settle(cycle, None, CYCLE)
         elif asked.settled:
             if said.tail or asked.failure is not None:
                 self._settle([asker], asked.answer, asked.failure)

@@ -27,10 +27,10 @@ GOALS = (0.99, 1.0)
 # Steps of recipe=fast for each goal: its rate falls to nearly nothing at the last of them, so that each goal has a
 # training of its own, a little longer than the slowest seed needs.
 STEPS = {
-    "add-4": (420, 1_400),
-    "add-8": (700, 1_600),
+    "add-4": (480, 1_400),
+    "add-8": (1_100, 4_000),
     "mul-3": (2_000, 4_500),
-    "lcs-8": (600, 1_500),
+    "lcs-8": (1_500, 4_000),
     "knapsack-3": (1_000, 2_500),
     "sort-8": (800, 2_000),
 }

@@ -15,9 +15,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # Compiled code stays where it is kept for this user, though HOME is another one in the tests.
 os.environ.setdefault("ROTLAB_CACHE_DIR", os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
 
-# A shell's background jobs ignore Ctrl-C, and so would the runs that the tests interrupt.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell's background jobs ignore Ctrl-C, those under nohup a hang-up, and so would the runs that the tests interrupt.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 # The first call of a compiled function takes its time. The same examples in every run: what passes, passes.
 settings.register_profile("rotlab", deadline=None, derandomize=True)

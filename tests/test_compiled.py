@@ -59,7 +59,7 @@ def test_nothing_else_changes_the_hash(tmp_path: Path, monkeypatch: pytest.Monke
     assert compiled.source_hash() == source_hash_of_numba(numba.__version__, monkeypatch)
     assert compiled.source_hash() != source_hash_of_numba("0.0.0", monkeypatch)
     before = compiled.source_hash()
-    shutil.rmtree(package / "models")
+    shutil.rmtree(package / "training")
     assert compiled.source_hash() == before
 
 

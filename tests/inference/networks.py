@@ -29,7 +29,7 @@ SHAPES = {
 # Of a network that learns within seconds, and the steps after which it has learnt half.
 _HALF = {
     "transformer": ({"d_model": 64, "heads": 2, "feedforward": 128, "layers": 2}, 220),
-    "lstm": ({"embedding": 32, "hidden": 256, "layers": 1}, 500),
+    "lstm": ({"embedding": 32, "hidden": 256, "layers": 1}, 400),
 }
 # A language of questions such as GO 0 1 1 =, and how likely a random network is to write a symbol after another.
 BITS = Vocabulary(["PAD", "0", "1", "GO", "STOP", "THINK", "TAIL", "="])

@@ -24,6 +24,8 @@ from rotlab.models.backbone import Reader
 _SHARD = 2_048
 # Rows of the rules' memo at which it is emptied.
 _ROWS = 65_536
+# Counts of tokens stop here: a float holds no more than 10^308.
+_MOST = 10**300
 
 
 @dataclass
@@ -72,7 +74,7 @@ class FreeReport:
             self.right += outcome.answer == answer
             if outcome.failure is not None:
                 self.failures[outcome.failure] += 1
-            self.tokens_unaided += float(outcome.tokens_unaided)
+            self.tokens_unaided += float(min(outcome.tokens_unaided, _MOST))
             self.depths += outcome.depth
             self.deepest = max(self.deepest, outcome.depth)
         self.tokens += tally.tokens

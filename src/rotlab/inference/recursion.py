@@ -23,7 +23,8 @@ class Outcome:
     """What became of a request: an answer up to STOP, or why there is none; what was done for it.
 
     contexts: different ones, its own included; depth: of nested ones under it; tokens: that the model wrote in them;
-    tokens_unaided: that it would have written without a memo. top: its node, from which all that was asked hangs.
+    tokens_unaided: that it would have written without a memo. Of a question that exceeds height or reach, tokens are
+    those up to when that was noticed. top: its node, from which all that was asked hangs.
     """
 
     answer: bytes | None

@@ -172,6 +172,6 @@ def _label(node: Node, tail: bool, again: bool = False) -> str:
     if node.failure is not None:
         return f"{mark}{text} [red]{node.failure}[/]"
     right = right_answer(node.question)
-    if right is not None and right != node.answer:
+    if right is not None and node.answer not in (None, right):
         text += f" [red]right is {escape(notation(right[:-1]))}[/]"
     return f"{mark}{text}"

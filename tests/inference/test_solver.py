@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,15 @@ class TestSolver:
             solver.solve(["1+1"], samples=0)
         with pytest.raises(ValueError, match="there are 2 seeds for 1 questions"):
             solver.solve(["1+1"], seeds=[1, 2])
+
+
+def test_a_solver_may_be_used_by_several_threads() -> None:
+    """One after another: its cache is one."""
+    solver = Solver.from_run(EXAMPLE)
+    questions = [f"{a}+{b}" for a in range(10, 90, 8) for b in (3, 27)]
+    with ThreadPoolExecutor(3) as pool:
+        for solutions in pool.map(solver.solve, [questions] * 3):
+            assert all(solution.right for solution in solutions)
 
 
 def test_right_answers_are_those_of_the_rules() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -85,6 +86,32 @@ def test_a_full_window_can_be_read(architecture: str, attention: None) -> None:
     read(model, cache, {1: context[:-1], 0: context[:1]})
     logits_V = read(model, cache, {1: context[-1:]})[1]
     torch.testing.assert_close(logits_V, whole(model, context), rtol=0, atol=1e-10)
+
+
+def test_room_grows_no_further_than_the_window() -> None:
+    torch.manual_seed(0)
+    model = build_backbone("transformer", V, 300, SHAPES["transformer"]).double().eval()
+    cache, context = model.new_cache(4), random.Random(2).choices(range(V), k=300)
+    assert isinstance(cache, keys_and_values.KeysAndValues)
+    for lo, hi in ((0, 100), (100, 140), (140, 299)):
+        read(model, cache, {2: context[lo:hi]})
+    torch.testing.assert_close(read(model, cache, {2: context[299:]})[2], whole(model, context), rtol=0, atol=1e-10)
+    assert cache.room == 300
+
+
+def test_threads_read_what_one_reads_and_leave_the_setting() -> None:
+    model, before = model_of("transformer"), torch.get_num_threads()
+    contexts = {slot: random.Random(slot).choices(range(V), k=3 + slot % 30) for slot in range(40)}
+    alone = read(model, model.new_cache(40), contexts)
+    try:
+        torch.set_num_threads(3)
+        shared = read(model, model.new_cache(40), contexts)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(torch.get_num_threads).result() == 3
+    finally:
+        torch.set_num_threads(before)
+    for slot, logits_V in shared.items():
+        torch.testing.assert_close(logits_V, alone[slot], rtol=0, atol=1e-12)
 
 
 def test_a_backbone_without_a_cache_says_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from threading import Lock
 
 import torch
 
@@ -32,8 +33,9 @@ class Engine:
         self._backbone, self._reading = backbone, Reading(method, limits.context)
         self._device = device or torch.device("cpu")
         self._slots, self._memo = slots, memo
-        # Made once: the memory of its cache is used again.
+        # The memory of its cache is used again, by one call at a time.
         self._runner: Runner | None = None
+        self._lock = Lock()
 
     def solve(
         self, requests: Iterable[Request], told: Callable[[int], None] | None = None
@@ -43,14 +45,21 @@ class Engine:
         # The longest first: what takes the most steps in a row must not begin last.
         order = sorted(range(len(given)), key=lambda i: -len(given[i].question))
         in_order = ((i, given[i]) for i in order)
-        recursion = Recursion(in_order, self._reading, self.limits, self._slots, self._memo)
-        if self._runner is None:
-            self._runner = Runner(self._backbone, self.vocabulary, recursion.scheduler.places, self._device)
+        # A question has one context that runs.
+        slots = min(self._slots, max(1, len(given)))
+        recursion = Recursion(in_order, self._reading, self.limits, slots, self._memo)
+        with self._lock:
+            self._run(recursion, told)
+        outcomes = recursion.outcomes
+        return [outcomes[number] for number in range(len(outcomes))], recursion.tally
+
+    def _run(self, recursion: Recursion, told: Callable[[int], None] | None) -> None:
+        places = recursion.scheduler.places
+        if self._runner is None or self._runner.places < places:
+            self._runner = Runner(self._backbone, self.vocabulary, places, self._device)
         full_V = self.vocabulary.full_V
         while running := recursion.running():
             for frames, logits_BV in self._runner.read(running):
                 recursion.hear(frames, full_V[self.sampling.choose(logits_BV, frames)].tolist())
             if told is not None:
                 told(len(recursion.outcomes))
-        outcomes = recursion.outcomes
-        return [outcomes[number] for number in range(len(outcomes))], recursion.tally

@@ -19,10 +19,10 @@ _TOKENS_AT_ONCE = 16_384
 class Runner:
     """Reads what frames have come to hold, in their slots, and gives the logits of what follows."""
 
-    def __init__(self, backbone: Reader, vocabulary: Vocabulary, slots: int, device: torch.device) -> None:
-        self._backbone, self._device = backbone, device
+    def __init__(self, backbone: Reader, vocabulary: Vocabulary, places: int, device: torch.device) -> None:
+        self._backbone, self._device, self.places = backbone, device, places
         self._id_of_S = vocabulary.compact_S.astype(np.int64)
-        self._cache = backbone.new_cache(slots)
+        self._cache = backbone.new_cache(places)
 
     @torch.no_grad()
     def read(self, frames: Sequence[Frame]) -> Iterator[tuple[list[Frame], Tensor]]:

@@ -38,15 +38,21 @@ class Pieces:
 
 
 class KeysAndValues:
-    """Of every layer the keys and values of lengths_S places in each slot, and room for more."""
+    """Of every layer the keys and values of lengths_S places in each slot, and room for more, up to a window."""
 
-    def __init__(self, slots: int, layers: int, heads: int, like: Tensor) -> None:
+    def __init__(self, slots: int, layers: int, heads: int, window: int, like: Tensor) -> None:
         self.lengths_S = torch.zeros(slots, dtype=torch.int64, device=like.device)
         self._compiled = like.device.type == "cpu" and like.dtype in _COMPILED
         shape = 2, slots, 0, heads, like.shape[1] // heads
         self._pairs_2SPHd = [like.new_empty(shape) for _ in range(layers)]
-        self._pairs_2SPHd = [self._longer(pair, _FIRST_ROOM) for pair in self._pairs_2SPHd]
+        self._window = window
+        self._pairs_2SPHd = [self._longer(pair, min(_FIRST_ROOM, window)) for pair in self._pairs_2SPHd]
         self._pool: ThreadPoolExecutor | None = None
+
+    @property
+    def room(self) -> int:
+        """For how many places each slot has room."""
+        return self._pairs_2SPHd[0].shape[2]
 
     def clear(self, slots_B: Tensor) -> None:
         """Begin new contexts in these slots."""
@@ -55,9 +61,9 @@ class KeysAndValues:
     def make_room(self, slots_B: Tensor, lengths_B: Tensor) -> None:
         """For so many more tokens in these slots."""
         places = int((self.lengths_S[slots_B] + lengths_B).max())
-        room = self._pairs_2SPHd[0].shape[2]
-        if places > room:
-            self._pairs_2SPHd = [self._longer(pair, max(places, 2 * room)) for pair in self._pairs_2SPHd]
+        if places > self.room:
+            wanted = max(places, min(2 * self.room, self._window))
+            self._pairs_2SPHd = [self._longer(pair, wanted) for pair in self._pairs_2SPHd]
 
     def pieces(self, slots_B: Tensor, lengths_B: Tensor) -> Pieces:
         """Where pieces of these lengths go, for which there is room."""
@@ -78,18 +84,21 @@ class KeysAndValues:
 
     def in_threads(self, read: Callable[..., Tensor], shares: Iterable[tuple[Tensor, ...]]) -> list[Tensor]:
         """What `read` gives of each share, in their order."""
+        threads = torch.get_num_threads()
         if self._pool is None:
-            threads = torch.get_num_threads()
-            # Each has one thread for its products; the setting is that of the thread that makes it.
+            # Each has one thread for its products. That sets what later threads begin with, too, until it is set back.
             self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
-        return list(self._pool.map(lambda share: read(*share), shares))
+        done = list(self._pool.map(lambda share: read(*share), shares))
+        torch.set_num_threads(threads)
+        return done
 
     def _longer(self, pair_2SPHd: Tensor, places: int) -> Tensor:
         """With room for more places. What nobody looks at may hold anything; torch multiplies it, with zeros."""
         two, slots, room, heads, width = pair_2SPHd.shape
         new = pair_2SPHd.new_empty if self._compiled else pair_2SPHd.new_zeros
         longer_2SPHd = new((two, slots, places, heads, width))
-        longer_2SPHd[:, :, :room] = pair_2SPHd
+        used_U = self.lengths_S.nonzero().squeeze(1)  # memory that nobody touches is none
+        longer_2SPHd[:, used_U, :room] = pair_2SPHd[:, used_U]
         return longer_2SPHd
 
     def attend(self, layer: int, pieces: Pieces, last_only: bool, qkv_NE: Tensor) -> Tensor:

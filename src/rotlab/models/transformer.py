@@ -97,7 +97,8 @@ class Model(Backbone):
 
     def new_cache(self, slots: int) -> KeysAndValues:
         """Keys and values of every layer."""
-        return KeysAndValues(slots, len(self.blocks), self._blocks()[0].heads, self.embedding.weight)
+        window = len(self.positions_TD)
+        return KeysAndValues(slots, len(self.blocks), self._blocks()[0].heads, window, self.embedding.weight)
 
     @torch.no_grad()
     def read(self, cache: KeysAndValues, slots_B: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> Tensor:

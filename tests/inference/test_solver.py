@@ -94,6 +94,8 @@ class TestSolver:
 
     def test_impossible_numbers_are_refused(self) -> None:
         solver = Solver.from_run(EXAMPLE)
+        with pytest.raises(ValueError, match=r"questions is one text, '1\+1': write a list"):
+            solver.solve("1+1")
         with pytest.raises(ValueError, match="samples is 0"):
             solver.solve(["1+1"], samples=0)
         with pytest.raises(ValueError, match="there are 2 seeds for 1 questions"):

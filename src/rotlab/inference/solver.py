@@ -56,7 +56,7 @@ class Solution:
 class Solver:
     """Solves questions with one network, all that are given together at a time.
 
-    network: a backbone, or any object with its `new_cache`, `prefill` and `decode`. cell: what it was trained on.
+    network: a backbone, or any object with its `new_cache` and `read`. cell: what it was trained on.
     """
 
     def __init__(
@@ -94,6 +94,8 @@ class Solver:
         Warns of questions that are longer than the trained ones. Raises ValueError for what is no question, or shows
         symbols that the network doesn't know, before anything is solved.
         """
+        if isinstance(questions, str):
+            raise ValueError(f"questions is one text, {questions!r}: write a list, [{questions!r}]")
         if samples < 1:
             raise ValueError(f"samples is {samples}: it must be at least 1")
         if seeds is not None and len(seeds) != len(questions):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rotlab.contexts import unfold
+from rotlab.contexts import driver, unfold
 from rotlab.contexts.verdicts import UNKNOWN
 from rotlab.data.cell import Cell
 from rotlab.data.test_set import ProblemSet, problem_set
@@ -136,7 +136,7 @@ def test_a_whole_space_is_judged() -> None:
 def test_memory_is_a_table_of_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     """One place of 17 bytes for each unique context, the table being a quarter to half full; no shard stays."""
     tables, rows = [], []
-    record, solve_shard = evaluator.record, evaluator.solve_shard
+    record, solve_shard = evaluator.record, driver.solve_shard
 
     def recorded(*given: Any) -> Any:
         tables.append(record(*given))
@@ -148,7 +148,7 @@ def test_memory_is_a_table_of_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
         return memo, end
 
     monkeypatch.setattr(evaluator, "record", recorded)
-    monkeypatch.setattr(evaluator, "solve_shard", solved)
+    monkeypatch.setattr(driver, "solve_shard", solved)
     monkeypatch.setattr(evaluator, "_ROWS_PER_SHARD", 1000)
     cell = cell_of("lcs", 5)
     report = judged(cell, Stub(cell, in_class), problem_set(cell, 1000, seed=1))

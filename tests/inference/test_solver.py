@@ -138,7 +138,7 @@ def test_a_trained_network_equals_the_plain_recursion(network: tuple[Cell, Backb
 
 def _questions(cell: Cell, n: int) -> list[bytes]:
     problems = problem_set(cell, n, seed=1)
-    return [problems.tokens[lo:hi].tobytes() for lo, hi in zip(problems.offsets, problems.offsets[1:], strict=False)]
+    return [problems.tokens_of(i).tobytes() for i in range(len(problems))]
 
 
 def test_what_is_right_teacher_forced_is_right_free_running(network: tuple[Cell, Backbone]) -> None:

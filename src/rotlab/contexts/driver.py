@@ -56,6 +56,8 @@ from rotlab.tasks.kit import ANSWER, ASK, ASK_TAIL, BELOW, CURSOR, ROW, START, V
 from rotlab.vocab import Tokens, notation
 
 _NO_ROWS = 16
+# A shard ends after the question that takes it over this many rows: some 20 MB of arena.
+ROWS_PER_SHARD = 65_536
 # The most of a question that a message shows, in characters.
 _SHOWN = 200
 _FAULTS = {
@@ -229,6 +231,21 @@ def solve_shard(
     while (status := solve_questions(memo, tokens, offsets, roots, job, most_rows, said)) != DONE:
         memo, said = after(memo, status)
     return memo, int(job[INDEX])
+
+
+def solved_shards(
+    tokens: Tokens, offsets: NDArray[np.int64], most_rows: int = ROWS_PER_SHARD
+) -> Iterator[tuple[Memo, NDArray[np.int64], int]]:
+    """All questions solved, shard by shard: a memo, the rows of its questions there, and how many are done by then.
+
+    The memo is emptied for the next shard.
+    """
+    roots, memo, start = np.empty(len(offsets) - 1, np.int64), new_memo(1024), 0
+    while start < len(roots):
+        clear(memo)
+        memo, end = solve_shard(memo, tokens, offsets, roots, start, most_rows)
+        yield memo, roots[start:end], end
+        start = end
 
 
 def n_rows(memo: Memo) -> int:

@@ -35,9 +35,13 @@ class ProblemSet:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def tokens_of(self, i: int) -> Tokens:
+        """Question i as tokens GO ... =."""
+        return self.tokens[self.offsets[i] : self.offsets[i + 1]]
+
     def question(self, i: int) -> str:
         """Question i in the paper's notation."""
-        return notation(self.tokens[self.offsets[i] : self.offsets[i + 1]])
+        return notation(self.tokens_of(i))
 
     @property
     def content_hash(self) -> str:

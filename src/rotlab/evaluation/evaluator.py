@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rotlab.contexts.driver import n_rows, solve_shard
-from rotlab.contexts.memo import QUESTION, QUESTION_END, TYPE, Memo, clear, new_memo
+from rotlab.contexts.driver import ROWS_PER_SHARD, n_rows, solved_shards
+from rotlab.contexts.memo import QUESTION, QUESTION_END, TYPE, Memo
 from rotlab.contexts.render import METHOD_NUMBER, ROT, target
 from rotlab.contexts.stream import Batch
 from rotlab.contexts.verdicts import (
@@ -38,8 +38,7 @@ Network = Callable[[Tensor], Tensor]
 # A mistake with its context's length and row.
 Sample = tuple[int, int, WrongSample]
 
-# A shard ends after the problem that takes it over this many unique contexts: some 20 MB of arena.
-_ROWS_PER_SHARD = 65_536
+_ROWS_PER_SHARD = ROWS_PER_SHARD
 _GROUP_OVERHEAD = 1_024
 
 
@@ -77,15 +76,11 @@ class Evaluator:
         """Judge the whole set. `told` hears now and then how many problems are judged."""
         started = time.perf_counter()
         report = Report(problems=len(self.problems))
-        memo, verdicts = new_memo(1024), new_verdicts(4096)
-        roots_P, start = np.empty(len(self.problems), np.int64), 0
-        while start < len(self.problems):
-            clear(memo)
-            memo, end = solve_shard(memo, self.problems.tokens, self.problems.offsets, roots_P, start, _ROWS_PER_SHARD)
-            verdicts = self._judge_shard(network, device, memo, roots_P[start:end], verdicts, report)
-            start = end
+        verdicts = new_verdicts(4096)
+        for memo, roots_P, done in solved_shards(self.problems.tokens, self.problems.offsets, _ROWS_PER_SHARD):
+            verdicts = self._judge_shard(network, device, memo, roots_P, verdicts, report)
             if told is not None:
-                told(end)
+                told(done)
         report.seconds = time.perf_counter() - started
         return report
 
@@ -93,10 +88,8 @@ class Evaluator:
         """About how many contexts an evaluation judges: the first shard's share of unique ones for all problems."""
         if self._method != ROT:
             return len(self.problems)
-        roots_P = np.empty(len(self.problems), np.int64)
-        tokens, offsets = self.problems.tokens, self.problems.offsets
-        memo, end = solve_shard(new_memo(1024), tokens, offsets, roots_P, 0, _ROWS_PER_SHARD)
-        return n_rows(memo) * len(self.problems) // end
+        memo, _, done = next(solved_shards(self.problems.tokens, self.problems.offsets, _ROWS_PER_SHARD))
+        return n_rows(memo) * len(self.problems) // done
 
     def _judge_shard(
         self, network: Network, device: torch.device | None, memo: Memo, roots_P: NDArray[np.int64], verdicts: Verdicts,

@@ -7,7 +7,7 @@ from threading import Lock
 
 import torch
 
-from rotlab.inference.frame import Limits, Reading
+from rotlab.inference.frame import Limits
 from rotlab.inference.recursion import Outcome, Recursion, Request, Tally
 from rotlab.inference.runner import Runner
 from rotlab.inference.sampling import Sampling
@@ -30,7 +30,7 @@ class Engine:
         device: torch.device | None = None, slots: int = SLOTS, memo: bool = True, sampling: Sampling | None = None,
     ) -> None:  # fmt: skip
         self.vocabulary, self.limits, self.sampling = vocabulary, limits, sampling or Sampling()
-        self._backbone, self._reading = backbone, Reading(method, limits.context)
+        self._backbone, self._method = backbone, method
         self._device = device or torch.device("cpu")
         self._slots, self._memo = slots, memo
         # The memory of its cache is used again, by one call at a time.
@@ -47,7 +47,7 @@ class Engine:
         in_order = ((i, given[i]) for i in order)
         # A question has one context that runs.
         slots = min(self._slots, max(1, len(given)))
-        recursion = Recursion(in_order, self._reading, self.limits, slots, self._memo)
+        recursion = Recursion(in_order, self._method, self.limits, slots, self._memo)
         with self._lock:
             self._run(recursion, told)
         outcomes = recursion.outcomes

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from rotlab.contexts.driver import solve_shard
-from rotlab.contexts.memo import REPLY, REPLY_END, Memo, clear, new_memo
+from rotlab.contexts.driver import solved_shards
+from rotlab.contexts.memo import REPLY, REPLY_END, Memo
 from rotlab.data.cell import Cell
 from rotlab.data.ranks import Ranks
 from rotlab.data.test_set import ProblemSet
@@ -22,8 +22,6 @@ from rotlab.models.backbone import Reader
 
 # Problems that share a memo: so many contexts are kept at a time.
 _SHARD = 2_048
-# Rows of the rules' memo at which it is emptied.
-_ROWS = 65_536
 # Counts of tokens stop here: a float holds no more than 10^308.
 _MOST = 10**300
 
@@ -107,7 +105,7 @@ class FreeRunner:
         engine = Engine(network, self.cell.vocabulary, self.cell.method, Limits(self.cell.context_limit), device=device)
         mine = self._ranks.share(self._chosen)
         for start in range(0, len(mine), _SHARD):
-            questions = [self._question(i) for i in mine[start : start + _SHARD]]
+            questions = [self.problems.tokens_of(i).tobytes() for i in mine[start : start + _SHARD]]
             outcomes, tally = engine.solve(Request(question) for question in questions)
             report.count(outcomes, right_answers(questions), tally)
             if told is not None:
@@ -115,23 +113,12 @@ class FreeRunner:
         report.seconds = time.perf_counter() - started
         return _sum(self._ranks.gathered([report]))
 
-    def _question(self, i: int) -> bytes:
-        lo, hi = self.problems.offsets[i : i + 2]
-        return self.problems.tokens[lo:hi].tobytes()
-
 
 def right_answers(questions: list[bytes]) -> list[bytes]:
     """What the rules answer to questions GO ... =, up to STOP."""
     tokens = np.frombuffer(b"".join(questions), np.uint8)
     offsets = np.cumsum([0, *map(len, questions)])
-    rows = np.empty(len(questions), np.int64)
-    memo, answers, start = new_memo(1024), [], 0
-    while start < len(questions):
-        clear(memo)
-        memo, end = solve_shard(memo, tokens, offsets, rows, start, _ROWS)
-        answers += [_reply(memo, row) for row in rows[start:end]]
-        start = end
-    return answers
+    return [_reply(memo, row) for memo, rows, _ in solved_shards(tokens, offsets) for row in rows]
 
 
 def _reply(memo: Memo, row: int) -> bytes:

@@ -59,13 +59,13 @@ class Recursion:
     """
 
     def __init__(
-        self, requests: Iterator[tuple[int, Request]], reading: Reading, limits: Limits, slots: int, memo: bool
+        self, requests: Iterator[tuple[int, Request]], method: str, limits: Limits, slots: int, memo: bool
     ) -> None:
         self.scheduler = Scheduler(slots)
         self.outcomes: dict[int, Outcome] = {}
         self.tally = Tally()
         self._requests = requests
-        self._reading, self._limits = reading, limits
+        self._reading, self._limits = Reading(method, limits.context), limits
         self._memo = Memo(shared=memo)
         self._roots: dict[Node, list[int]] = {}
         # Of top-level questions that exceed a limit: they are forgotten otherwise, and may be requested again.

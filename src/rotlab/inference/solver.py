@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from rotlab.contexts.driver import n_rows, sample_questions, solve_question
+from rotlab.contexts.driver import n_rows, sample_questions, solved_shards
 from rotlab.contexts.memo import QUESTION, QUESTION_END, TYPE
 from rotlab.data.cell import Cell
 from rotlab.inference.engine import SLOTS, Engine
@@ -22,7 +23,7 @@ from rotlab.inference.sampling import Sampling
 from rotlab.models.backbone import Reader
 from rotlab.models.trained import LAST, load_checkpoint
 from rotlab.tasks import TYPES, parse_question
-from rotlab.vocab import SYMBOLS, Tokens, decode, notation
+from rotlab.vocab import SYMBOLS, Tokens, notation
 
 # Problems by which the longest questions of a training are known.
 _LOOKED_AT = 500
@@ -130,7 +131,8 @@ class Solver:
                 f"{question!r} is a {problem_type.name} question, which a network trained on {self.cell.name} under "
                 f"{self.cell.method} never meets"
             )
-        if any(here > there for here, there in zip(_sizes(tokens), longest, strict=True)):
+        sizes = _sizes(tokens, np.array([0]), np.array([len(tokens)]))[0]
+        if (sizes > longest).any():
             warnings.warn(
                 f"{question!r} is longer than the {problem_type.name} questions that the network was trained on: they "
                 f"have at most {longest[0]} symbols, and numbers of at most {longest[1]} digits",
@@ -142,20 +144,25 @@ class Solver:
     def _longest_trained(self) -> dict[str, tuple[int, int]]:
         """By type: the sizes of the longest questions that the network's training shows."""
         if not self._longest:
-            for question in sample_questions(self.cell.sampler, self.cell.difficulty, 0, _LOOKED_AT):
-                memo, top = solve_question(question)
-                for row in range(n_rows(memo)) if self.cell.method == "rot" else [top]:
-                    name = TYPES[memo.rows[row, TYPE]].name
-                    sizes = _sizes(memo.text[memo.rows[row, QUESTION] : memo.rows[row, QUESTION_END]])
-                    known = self._longest.get(name, (0, 0))
-                    self._longest[name] = (max(sizes[0], known[0]), max(sizes[1], known[1]))
+            drawn = list(sample_questions(self.cell.sampler, self.cell.difficulty, 0, _LOOKED_AT))
+            offsets = np.cumsum([0, *map(len, drawn)])
+            for memo, roots, _ in solved_shards(np.concatenate(drawn), offsets):
+                rows = memo.rows[: n_rows(memo)] if self.cell.method == "rot" else memo.rows[roots]
+                sizes_R2 = _sizes(memo.text, rows[:, QUESTION], rows[:, QUESTION_END])
+                for kind in np.unique(rows[:, TYPE]):
+                    symbols, digits = sizes_R2[rows[:, TYPE] == kind].max(axis=0).tolist()
+                    known = self._longest.get(TYPES[kind].name, (0, 0))
+                    self._longest[TYPES[kind].name] = max(symbols, known[0]), max(digits, known[1])
         return self._longest
 
 
-def _sizes(question: Tokens) -> tuple[int, int]:
-    """How many symbols, and digits of the longest number, a question has."""
-    numbers = re.findall(r"\d+", "".join(decode(question.tolist())))
-    return len(question), max(map(len, numbers), default=0)
+def _sizes(text: Tokens, begins_R: NDArray[np.int64], ends_R: NDArray[np.int64]) -> NDArray[np.int64]:
+    """sizes_R2: how many symbols, and digits of the longest number, each question text[begin:end] has."""
+    places = np.arange(len(text))
+    # A digit's place in its number, from 1: how far the last symbol before it lies that is none.
+    last_other = np.maximum.accumulate(np.where(text < 10, -1, places))
+    digits_R = [int((places[lo:hi] - last_other[lo:hi]).max()) for lo, hi in zip(begins_R, ends_R, strict=True)]
+    return np.stack([ends_R - begins_R, np.array(digits_R, np.int64)], axis=1)
 
 
 def _solution(question: str, sample: int, outcome: Outcome, gold: bytes) -> Solution:

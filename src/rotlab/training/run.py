@@ -213,7 +213,7 @@ def announce_start(job: Job) -> None:
 def announce_trace(backbone: Backbone, cell: Cell, problems: ProblemSet) -> None:
     """The contexts of the first test problem, and whether the trained network writes each of them."""
     device = next(backbone.parameters()).device
-    traced = trace(backbone.eval(), cell, problems.tokens[: problems.offsets[1]], device)
+    traced = trace(backbone.eval(), cell, problems.tokens_of(0), device)
     announce(
         f"test problem {problems.question(0)} as the network writes it, each context teacher-forced, a mistake as "
         "[written|right]:"

@@ -25,8 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     if cell.method != "rot":
         raise ValueError(f"{arguments.run} was trained under method={cell.method}: plain recursion needs method=rot")
     problems = problem_set(cell, _QUESTIONS, trained.config.data.test_seed)
-    bounds = zip(problems.offsets, problems.offsets[1:], strict=False)
-    questions = [problems.tokens[lo:hi].tobytes() for lo, hi in bounds]
+    questions = [problems.tokens_of(i).tobytes() for i in range(len(problems))]
     print(f"{cell.name}, {trained.config.architecture.name}, step {trained.step:,}; problems of its test set")
     print(f"{'':<28}{'problems':>9}{'right':>9}{'problems/s':>12}{'tokens/s':>10}{'occupied':>10}{'against it':>12}")
     rows = [_engine(trained, questions, slots, memo) for slots, memo in ((_SLOTS[0], True), (_SLOTS[1], True))]

@@ -39,6 +39,10 @@ _AT_HAND = {"Solver": "rotlab.inference.solver", "dataset": "rotlab.data.example
 __version__ = "0.1.0"
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_AT_HAND})
+
+
 def __getattr__(name: str) -> Any:
     if name in _AT_HAND:
         return getattr(import_module(_AT_HAND[name]), name)

@@ -10,10 +10,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
 from rotlab.cli import main
 from rotlab.cli.bench import inference
+from rotlab.cli.recursion_tree import tree
+from rotlab.data.cell import Cell
+from rotlab.inference.rules import Read, Rules
+from rotlab.inference.solver import Solver
 from rotlab.models.trained import load_checkpoint
+from rotlab.tasks import TASKS
+from rotlab.vocab import ID
 from tests.cli.test_commands import printed, refused
 
 ROOT = Path(__file__).parents[2]
@@ -41,12 +48,25 @@ class TestSolve:
     def test_tails_and_failures_are_marked(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["solve", EXAMPLE, "408+351", "--height", "1"]) == 1
         lines = capsys.readouterr().out.splitlines()
-        assert lines[0] == "408+351 = no answer: height, contexts are nested deeper than the limit"
+        assert lines == [
+            "408+351 = no answer: height, contexts are nested deeper than the limit",
+            "GO 408+351= GO 8+1=9 STOP GO 40+35= height",
+            "├── GO 8+1=9 STOP",
+            "└── GO 40+35= GO 0+5= given up",
+            "    └── GO 0+5= given up",
+            "4 contexts, 2 deep; 22 tokens written, 22 without a memo",
+        ]
+        assert main(["solve", EXAMPLE, "408+351", "--height", "1", "--json"]) == 1
+        contexts = json.loads(capsys.readouterr().out)["recursion"]
+        assert [context["context"] for context in contexts] == [
+            "GO 408+351= GO 8+1=9 STOP GO 40+35=", "GO 8+1=9 STOP", "GO 40+35= GO 0+5=", "GO 0+5="
+        ]  # fmt: skip
+        assert [context["failure"] for context in contexts] == ["given up", None, "given up", "given up"]
 
     def test_a_wrong_context_is_shown_with_the_right_answer(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["solve", EXAMPLE, "77777777+88888888"]) == 1
         text, warned = capsys.readouterr()
-        assert "right is 166666665" in text or "no answer" in text
+        assert ", right is GO 7+8=15 STOP GO 7777777+1" in text or ", right is 166666665 STOP" in text
         assert warned.startswith("warning: '77777777+88888888' is longer than the add questions")
 
     def test_many_questions(
@@ -76,7 +96,8 @@ class TestSolve:
     def test_only_so_many_contexts_are_shown(self, capsys: pytest.CaptureFixture[str]) -> None:
         lines = printed(capsys, "solve", EXAMPLE, "408+351", "--most", "2", "--no-memo")
         assert len(lines) == 5
-        assert lines[3].endswith("... and what 1 more questions took")
+        assert lines[3].endswith("... and what 1 more question took")
+        assert lines[4] == "5 different contexts, 2 deep; 39 tokens written, 39 with a memo"
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -89,6 +110,12 @@ class TestSolve:
             ((EXAMPLE, "1+1", "--height", "0"), "the limit of height is 0"),
             ((EXAMPLE, "1+1", "--temperature", "-1"), "the temperature is -1.0"),
             ((EXAMPLE, "1+1", "--samples", "0"), "samples is 0"),
+            (
+                (EXAMPLE, "1+1", "--samples", "2"),
+                "nothing is drawn: --samples and --top-k need it, write --temperature",
+            ),
+            ((EXAMPLE, "1+1", "--top-k", "2"), "nothing is drawn"),
+            ((EXAMPLE, "1+1", "2+", "--quiet"), "question 2: '2+' is no add question"),
         ],
     )
     def test_what_is_impossible_is_refused(
@@ -99,6 +126,52 @@ class TestSolve:
     @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
     def test_a_missing_gpu_is_named(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert "write --device cpu" in refused(capsys, "solve", EXAMPLE, "1+1", "--device", "cuda")
+
+
+class TestTree:
+    @staticmethod
+    def drawn(task: str, question: str, width: int, network: type[Rules] = Rules) -> list[str]:
+        cell = Cell(task, 20, "rot", TASKS[task].samplings[0], 2048)
+        [solution] = Solver(network(cell.vocabulary, "rot"), cell).solve([question])
+        console = Console(width=width, highlight=False, file=io.StringIO())
+        console.print(tree(solution, "rot", 40, width))
+        assert isinstance(console.file, io.StringIO)
+        return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+    def test_a_tail_call_follows_its_caller_no_deeper(self) -> None:
+        assert self.drawn("sort", "SORT 21,5,54", 120) == [
+            "GO SORT 21,5,54= GO SORT 21,5=5,21 STOP GO SORT 54=54 STOP TAIL MERGE 5,21 SEP 54= THINK",
+            "├── GO SORT 21,5= GO SORT 21=21 STOP GO SORT 5=5 STOP TAIL MERGE 21 SEP 5= THINK",
+            "│   ├── GO SORT 21=21 STOP",
+            "│   └── GO SORT 5=5 STOP",
+            "├── TAIL GO MERGE 21 SEP 5= GO 21 VS 5= GT STOP 5,21 STOP",
+            "│   └── GO 21 VS 5= GT STOP",
+            "├── GO SORT 54=54 STOP",
+            "└── TAIL GO MERGE 5,21 SEP 54= GO 5 VS 54= LT STOP GO MERGE 21 SEP 54=21,54 STOP 5,21,54 STOP",
+            "    ├── GO 5 VS 54= LT STOP",
+            "    └── GO MERGE 21 SEP 54= GO 21 VS 54= LT STOP 21,54 STOP",
+            "        └── GO 21 VS 54= GO 2 VS 5= LT STOP LT STOP",
+            "            └── GO 2 VS 5= LT STOP",
+        ]
+
+    def test_what_is_too_deep_for_the_width_is_left_out(self) -> None:
+        lines = self.drawn("add", "1" * 12 + "+" + "2" * 12, 60)
+        assert lines[-1] == "└── ... and what 1 more question took"
+        assert max(line.index("GO") for line in lines if "─ GO" in line) == 4 * 6
+
+    def test_the_first_wrong_token_is_marked(self) -> None:
+        class Fives(Rules):
+            def _next(self, cache: Read, read: bytearray) -> int:
+                says = super()._next(cache, read)
+                return ID["5"] if says == ID["7"] else says
+
+        assert self.drawn("add", "12+34", 120, Fives) == [
+            "GO 12+34= GO 2+4=6 STOP GO 1+3=4 STOP 46 STOP", "├── GO 2+4=6 STOP", "└── GO 1+3=4 STOP"
+        ]  # fmt: skip
+        assert self.drawn("add", "13+34", 120, Fives)[:2] == [
+            "GO 13+34= GO 3+4= 5 STOP GO 1+3=4 STOP 45 STOP, right is 7 STOP GO 1+3=4 STOP 47 STOP",
+            "├── GO 3+4= 5 STOP, right is 7 STOP",
+        ]
 
 
 def test_the_example_is_small() -> None:

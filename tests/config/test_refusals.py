@@ -123,6 +123,7 @@ COMBINED = [
     ("recipe.batch_size=10 recipe.accumulation=3", "write a multiple of 3"),
     ("recipe.batch_size=10 trainer.devices=4", "write a multiple of 4"),
     ("difficulty=1 data.holdout=true", "all 100 problems of add-1 are in the test set"),
+    ("data.test_problems=100 evaluation.free_running=101", "there are 100 test problems; write that many at most"),
     ("trainer.precision=fp16 trainer.accelerator=cpu", "trainer.precision=bf16 or fp32"),
     ("seed=${sead}", "seed can't be resolved: Interpolation key 'sead' not found"),
     ("difficulty=${recipe.learning_rate}", WHOLE),

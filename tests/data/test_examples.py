@@ -16,6 +16,7 @@ from tests.data.examples import of_steps
 
 @pytest.mark.parametrize("method", ["wt", "cot", "rot"])
 def test_they_are_those_of_the_training_stream(method: str) -> None:
+    assert {"dataset", "Solver"} <= set(dir(rotlab))
     ours = rotlab.dataset("mul", 2, method, seed=3)
     stream = TrainingStream(Cell("mul", 2, method, "log_uniform", 2048), seed=3, batch_size=16, steps=2)
     theirs = of_steps([stream[0], stream[1]])

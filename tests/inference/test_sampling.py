@@ -74,6 +74,7 @@ def test_tokens_are_drawn_with_their_probabilities(temperature: float, top_k: in
     ("values", "message"),
     [
         ({"temperature": -1.0}, "the temperature is -1.0: it must be 0"),
+        ({"temperature": 1e-310}, "the temperature is 1e-310: it must be 0 .* or at least 1e-06"),
         ({"temperature": float("inf")}, "the temperature is inf"),
         ({"temperature": float("nan")}, "the temperature is nan"),
         ({"top_k": 0}, "top_k is 0: it must be at least 1"),

@@ -22,7 +22,7 @@ from rotlab.inference.free_running import FreeReport, FreeRunner, right_answers
 from rotlab.inference.memo import Node
 from rotlab.inference.recursion import Outcome, Request, Tally
 from rotlab.inference.rules import Read
-from rotlab.inference.solver import contexts_of, right_answer
+from rotlab.inference.solver import contexts_of, right_context
 from rotlab.models import Backbone
 from rotlab.models.trained import load_checkpoint
 from rotlab.tasks import parse_question, vocabulary
@@ -68,6 +68,9 @@ class TestSolver:
         solver = Solver.from_run(EXAMPLE)
         with pytest.warns(LongerThanTrained, match=r"numbers of at most 4 digits"):
             solver.solve(["12345+1"])
+        with pytest.warns(LongerThanTrained) as caught:
+            solver.solve(["1+1", "12345+1"])
+        assert caught[0].filename == __file__
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             solver.solve(["1234+5678"])
@@ -100,6 +103,12 @@ class TestSolver:
             solver.solve(["1+1"], samples=0)
         with pytest.raises(ValueError, match="there are 2 seeds for 1 questions"):
             solver.solve(["1+1"], seeds=[1, 2])
+        with pytest.raises(ValueError, match="seeds must be whole numbers"):
+            solver.solve(["1+1"], seeds=[0.5])  # type: ignore[list-item]
+        with pytest.raises(ValueError, match=r"question 2: 5 is no text"):
+            solver.solve(["1+1", 5])  # type: ignore[list-item]
+        with pytest.raises(ValueError, match=r"the limit of context is 9,999: the network's window has 2,048 tokens"):
+            Solver(Rules(solver.cell.vocabulary, "rot"), solver.cell, limits=Limits(9_999))
 
 
 def test_a_solver_may_be_used_by_several_threads() -> None:
@@ -112,8 +121,12 @@ def test_a_solver_may_be_used_by_several_threads() -> None:
 
 
 def test_right_answers_are_those_of_the_rules() -> None:
-    assert right_answer(parse_question("12*34")[0].tobytes()) == parse_question("408+1")[0][1:4].tobytes() + b"\x0c"
-    assert right_answer(b"\x0b\x01\x0f") is None
+    question = parse_question("12*34")[0].tobytes()
+    assert [notation(answer) for answer in right_answers([question])] == ["408 STOP"]
+    context = right_context(question, "rot")
+    assert context is not None
+    assert notation(context) == "GO 12*34= GO 12*4=48 STOP GO 12*3=36 STOP TAIL 360+48= THINK"
+    assert right_context(b"\x0b\x01\x0f", "rot") is None
 
 
 @pytest.fixture(scope="module", params=["transformer", "lstm"])
@@ -169,9 +182,9 @@ class Shortcut(Rules):
 
     def _next(self, cache: Read, read: bytearray) -> int:
         question = bytes(read[: read.index(EQUALS) + 1])
-        answer = right_answer(question)
+        [answer] = right_answers([question])
         own = read[len(question) :]
-        if re.search(r"\+\d=$", notation(question)) and answer is not None and answer.startswith(own):
+        if re.search(r"\+\d=$", notation(question)) and answer.startswith(own):
             return answer[len(own)]
         return super()._next(cache, read)
 
@@ -200,13 +213,14 @@ def test_the_converse_does_not_hold() -> None:
 class TestFreeRunning:
     def test_it_counts(self, network: tuple[Cell, Backbone]) -> None:
         cell, backbone = network
-        report = FreeRunner(cell, problem_set(cell, 400, seed=1), 300).run(backbone)
-        outcomes, tally = Engine(backbone, cell.vocabulary, "rot", Limits(cell.context_limit)).solve(
+        runner = FreeRunner(cell, problem_set(cell, 400, seed=1), 300)
+        report = runner.run(backbone)
+        outcomes, tally = Engine(backbone, cell.vocabulary, "rot", runner.limits).solve(
             map(Request, _questions(cell, 300))
         )
         figures = report.metrics()
         assert figures["eval/free"] == report.right / 300
-        assert report.problems == 300
+        assert figures["eval/free/problems"] == report.problems == 300
         ended = {name: figures[f"eval/free/{name}"] for name in ("wrong", "overflow", "cycle", "malformed", "height")}
         assert report.right + sum(ended.values()) + figures["eval/free/reach"] == 300
         assert sum(outcome.failure is not None for outcome in outcomes) == report.failures.total()
@@ -221,6 +235,17 @@ class TestFreeRunning:
         report = FreeRunner(cell, problem_set(cell, 50, seed=1), 1_000).run(Rules(cell.vocabulary, method))
         assert (report.problems, report.accuracy) == (50, 1.0)
         assert (report.deepest > 0) == (method == "rot")
+
+    def test_reach_is_three_times_what_the_rules_take(self) -> None:
+        cell = Cell("lcs", 7, "rot", "uniform", 2048)
+        problems = problem_set(cell, 60, seed=1)
+        solved = Solver(Rules(cell.vocabulary, "rot"), cell).solve(
+            [notation(problems.tokens_of(i)) for i in range(50)]
+        )  # fmt: skip
+        assert FreeRunner(cell, problems, 50).limits.reach == 3 * max(solution.contexts for solution in solved) > 100
+        assert FreeRunner(cell, problems, 50, reach=7).limits.reach == 7
+        report = FreeRunner(cell, problems, 50, reach=7).run(Rules(cell.vocabulary, "rot"))
+        assert report.failures == {"reach": sum(solution.contexts - 1 > 7 for solution in solved)}
 
     def test_what_does_not_fit_is_counted_as_overflow(self) -> None:
         cell = Cell("add", 9, "rot", "log_uniform", 40)

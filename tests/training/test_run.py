@@ -12,6 +12,7 @@ import pytest
 import torch
 from lightning.pytorch.trainer.connectors import data_connector
 
+from rotlab.cli.train import train
 from rotlab.config import ConfigError, run_directory
 from rotlab.data.stream import TrainingStream
 from rotlab.evaluation import Evaluator, Report
@@ -213,6 +214,10 @@ class TestFreeRunning:
             assert 10 * accuracy + sum(ended) == 10
             assert series(directory, "eval/seconds")[step] >= series(directory, "eval/free/seconds")[step]
         assert "free-running 0.0000" in capsys.readouterr().out
+        train(tiny_config(tmp_path, "task=add", "difficulty=2", "evaluation.free_running=10"))
+        assert "--free-running" not in capsys.readouterr().out
+        train(tiny_config(tmp_path, "task=add", "difficulty=2", "evaluation.free_running=11"))
+        assert f"rotlab evaluate {directory} --free-running has it solve" in capsys.readouterr().out
 
     def test_a_backbone_without_a_cache_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delattr("rotlab.models.lstm.Model.new_cache")

@@ -25,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--difficulty", type=int, nargs="+", help=several)
     free = "also solve the problems by the network's own recursion: eval/free"
     parser.add_argument("--free-running", action="store_true", help=free)
+    reach = "different sub-questions that a problem may take run free (default: three times the most by the rules)"
+    parser.add_argument("--reach", type=int, help=reach)
     parser.add_argument("--checkpoint", choices=["last", "best"], default="last", help="of a directory (default: last)")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
 
@@ -38,23 +40,27 @@ def run(arguments: argparse.Namespace) -> int:
     size = trained.config.data.test_problems if arguments.problems is None else arguments.problems
     if size < 1:
         raise ValueError("--problems must be at least 1")
+    if arguments.reach is not None and not arguments.free_running:
+        raise ValueError("--reach is for --free-running: add it")
     difficulties = arguments.difficulty or [trained.cell.difficulty]
     cells = [replace(trained.cell, difficulty=difficulty) for difficulty in difficulties]
     rows = []
     for cell in cells:
         problems = problem_set(cell, size, trained.config.data.test_seed)
-        report, figures = judged(trained, cell, problems, arguments.free_running)
+        report, figures = judged(trained, cell, problems, arguments.free_running, arguments.reach)
         rows.append((cell.difficulty, len(problems), figures))
         if arguments.json:
             print(json.dumps({"difficulty": cell.difficulty, "problems": len(problems), **figures}))
         elif len(cells) == 1:
-            announce(report, figures, problems, f"{cell.name} {cell.method}, step {trained.step:,}")
+            announce(report, figures, problems, _named(trained, cell.difficulty))
     if not arguments.json and len(cells) > 1:
-        print(table(rows, f"{trained.cell.name} {trained.cell.method}, step {trained.step:,}"))
+        print(table(rows, _named(trained, trained.cell.difficulty)))
     return 0
 
 
-def judged(trained: Trained, cell: Cell, problems: ProblemSet, free_running: bool) -> tuple[Report, dict[str, float]]:
+def judged(
+    trained: Trained, cell: Cell, problems: ProblemSet, free_running: bool, reach: int | None
+) -> tuple[Report, dict[str, float]]:  # fmt: skip
     """The network's report and figures, found on the GPU where there is one; tells on stderr how far it is."""
     import torch
 
@@ -70,9 +76,14 @@ def judged(trained: Trained, cell: Cell, problems: ProblemSet, free_running: boo
     figures = report.metrics()
     if free_running:
         print(f"solving {len(problems):,} problems by recursion", file=sys.stderr)
-        free = FreeRunner(cell, problems, len(problems)).run(network, device, partial(_tell, len(problems), "solved"))
-        figures |= free.metrics()
+        runner = FreeRunner(cell, problems, len(problems), reach=reach)
+        figures |= runner.run(network, device, partial(_tell, len(problems), "solved")).metrics()
     return report, figures
+
+
+def _named(trained: Trained, difficulty: int) -> str:
+    elsewhere = f", at difficulty {difficulty}" if difficulty != trained.cell.difficulty else ""
+    return f"{trained.cell.name} {trained.cell.method}, step {trained.step:,}{elsewhere}"
 
 
 def _tell(problems: int, what: str, done: int) -> None:

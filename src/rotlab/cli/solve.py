@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rotlab.inference.memo import Node
     from rotlab.inference.solver import Solution, Solver
 
 
@@ -43,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     questions = list(_questions(arguments))
     if not questions:
         raise ValueError('no question: write one, such as rotlab solve RUN "408+351", or --file, or - to read them')
+    if arguments.temperature == 0 and (arguments.samples > 1 or arguments.top_k is not None):
+        raise ValueError("without a temperature nothing is drawn: --samples and --top-k need it, write --temperature 1")
     solver = _solver(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LongerThanTrained)
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps(as_dict(solution), ensure_ascii=False))
         else:
-            _show(solution, arguments)
+            _show(solution, solver.cell.method, arguments)
     if not arguments.json and len(solutions) > 1:
         right = sum(solution.right for solution in solutions)
         print(f"{right:,} of {len(solutions):,} right")
@@ -102,7 +103,7 @@ def as_dict(solution: Solution) -> dict[str, Any]:
         {
             "context": notation(node.context or node.question),
             "answer": None if node.answer is None else notation(node.answer[:-1]),
-            "failure": node.failure,
+            "failure": node.failure if node.settled else "given up",
             "asks": [places[asked.node] for asked in node.asks],
             "tail": node.tailed,
         }
@@ -111,9 +112,10 @@ def as_dict(solution: Solution) -> dict[str, Any]:
     return {**figures, "recursion": contexts}
 
 
-def _show(solution: Solution, arguments: argparse.Namespace) -> None:
+def _show(solution: Solution, method: str, arguments: argparse.Namespace) -> None:
     from rich.console import Console
 
+    from rotlab.cli.recursion_tree import plural, tree
     from rotlab.inference.frame import FAILURES
 
     # In a file or a pipe nothing is cut or wrapped.
@@ -125,53 +127,11 @@ def _show(solution: Solution, arguments: argparse.Namespace) -> None:
         verdict = f"[bold]{solution.answer}[/]  " + ("[green]right[/]" if solution.right else "[red]wrong[/]")
     console.print(f"{solution.question}{number} = {verdict}")
     if not arguments.quiet:
-        console.print(tree(solution.top, arguments.most))
+        console.print(tree(solution, method, arguments.most, console.width))
+        written, other = solution.tokens, f"{solution.tokens_unaided:,} without"
+        if arguments.no_memo:
+            written, other = solution.tokens_unaided, f"{solution.tokens:,} with"
+        contexts = plural(solution.contexts, "context" if not arguments.no_memo else "different context")
         console.print(
-            f"[dim]{solution.contexts:,} contexts, {solution.depth:,} deep; {solution.tokens:,} tokens written, "
-            f"{solution.tokens_unaided:,} without a memo[/]"
+            f"[dim]{contexts}, {solution.depth:,} deep; {plural(written, 'token')} written, {other} a memo[/]"
         )
-
-
-def tree(top: Node, most: int) -> Any:
-    """The contexts as a tree; what was solved before is not unfolded again."""
-    from rich.tree import Tree
-
-    drawn = Tree(_label(top, False))
-    shown, left_out = {top}, 0
-    stack = [(drawn, top)]
-    while stack:
-        branch, node = stack.pop()
-        below = []
-        for asked in node.asks:
-            if len(shown) >= most and asked.node not in shown:
-                left_out += 1
-                continue
-            again = asked.node in shown
-            twig = branch.add(_label(asked.node, asked.tail, again))
-            if not again:
-                shown.add(asked.node)
-                below.append((twig, asked.node))
-        stack += reversed(below)
-    if left_out:
-        drawn.add(f"[dim]... and what {left_out:,} more questions took[/]")
-    return drawn
-
-
-def _label(node: Node, tail: bool, again: bool = False) -> str:
-    """A context; where its answer is wrong, the right one."""
-    from rich.markup import escape
-
-    from rotlab.inference.solver import right_answer
-    from rotlab.vocab import notation
-
-    mark = "[yellow]TAIL[/] " if tail else ""
-    if again:
-        answer = notation(node.answer) if node.answer is not None else f"[red]{node.failure}[/]"
-        return f"{mark}[dim]{escape(notation(node.question))}{answer} (above)[/]"
-    text = escape(notation(node.context or node.question))
-    if node.failure is not None:
-        return f"{mark}{text} [red]{node.failure}[/]"
-    right = right_answer(node.question)
-    if right is not None and node.answer not in (None, right):
-        text += f" [red]right is {escape(notation(right[:-1]))}[/]"
-    return f"{mark}{text}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotlab.config import Config
+from rotlab.config import Config, run_directory
 from rotlab.config.app import launch
 
 
@@ -18,6 +18,8 @@ def train(config: Config) -> None:
     done = complete_run(config)
     if done is not None:
         print(f"{done.name} is finished already, at {done.summary()}; force=true trains it again from the start")
+        if config.evaluation.free_running != done.config.get("evaluation", {}).get("free_running", 0):
+            print(f"rotlab evaluate {run_directory(config)} --free-running has it solve problems by its own recursion")
         return
     from rotlab.data.cell import require_cell_fits
 

@@ -235,6 +235,12 @@ class Config(Section):
                 f"data.holdout=true: all {space:,} problems of {task.name}-{self.difficulty} are in the test "
                 "set, which leaves none to train on: raise difficulty or lower data.test_problems"
             )
+        wanted = self.evaluation.free_running
+        if wanted > self.data.test_problems:
+            raise ConfigError(
+                f"evaluation.free_running={wanted}: there are {self.data.test_problems:,} test problems; write "
+                "that many at most, or raise data.test_problems"
+            )
         devices, accumulation = self.trainer.devices, self.recipe.accumulation
         parts = accumulation * (devices if isinstance(devices, int) else 1)
         if self.recipe.batch_size % parts:

@@ -6,11 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
 
-from rotlab.contexts.driver import solved_shards
+from rotlab.contexts.driver import n_rows, solved_shards
 from rotlab.contexts.memo import REPLY, REPLY_END, Memo
 from rotlab.data.cell import Cell
 from rotlab.data.ranks import Ranks
@@ -22,6 +23,8 @@ from rotlab.models.backbone import Reader
 
 # Problems that share a memo: so many contexts are kept at a time.
 _SHARD = 2_048
+# How many sub-questions a problem may take: so many times what any takes by the rules, and no fewer than this.
+_ASKED_IN_VAIN, _LEAST_REACH = 3, 100
 # Counts of tokens stop here: a float holds no more than 10^308.
 _MOST = 10**300
 
@@ -52,6 +55,7 @@ class FreeReport:
     def metrics(self, prefix: str = "eval") -> dict[str, float]:
         """Flat figures by name: `eval/free` is the accuracy; failures are counts, `eval/free/hit_rate` is a share."""
         figures: dict[str, float] = {
+            "problems": self.problems,
             "contexts": self.contexts,
             "tokens": self.tokens,
             "tokens_unaided": self.tokens_unaided,
@@ -88,12 +92,28 @@ class FreeReport:
 
 
 class FreeRunner:
-    """Solves the first `problems` of a problem set by the network's own recursion; several ranks share them."""
+    """Solves the first `wanted` of a problem set by the network's own recursion; several ranks share them.
 
-    def __init__(self, cell: Cell, problems: ProblemSet, wanted: int, ranks: Ranks = Ranks()) -> None:  # noqa: B008
+    A problem may take `reach` different sub-questions, see `Limits`; where none is given, three times what any of these
+    problems takes by the rules, at least a hundred: so a network that asks without end doesn't hold up the others long.
+    """
+
+    def __init__(
+        self, cell: Cell, problems: ProblemSet, wanted: int, ranks: Ranks = Ranks(), reach: int | None = None  # noqa: B008
+    ) -> None:  # fmt: skip
         self.cell, self.problems = cell, problems
         self._chosen = np.arange(min(wanted, len(problems)))
-        self._ranks = ranks
+        self._ranks, self._reach = ranks, reach
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Of each problem's recursion."""
+        reach = self._reach
+        if reach is None:
+            end = self.problems.offsets[len(self._chosen)]
+            shards = solved_shards(self.problems.tokens[:end], self.problems.offsets[: len(self._chosen) + 1], 1)
+            reach = max(_LEAST_REACH, _ASKED_IN_VAIN * max(n_rows(memo) for memo, _, _ in shards))
+        return Limits(self.cell.context_limit, reach=reach)
 
     @torch.no_grad()
     def run(
@@ -102,7 +122,7 @@ class FreeRunner:
         """Solve them, greedily and in the network's own precision. `told` hears how many are done."""
         started = time.perf_counter()
         report = FreeReport()
-        engine = Engine(network, self.cell.vocabulary, self.cell.method, Limits(self.cell.context_limit), device=device)
+        engine = Engine(network, self.cell.vocabulary, self.cell.method, self.limits, device=device)
         mine = self._ranks.share(self._chosen)
         for start in range(0, len(mine), _SHARD):
             questions = [self.problems.tokens_of(i).tobytes() for i in mine[start : start + _SHARD]]

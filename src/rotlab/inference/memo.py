@@ -21,10 +21,10 @@ class Asked(NamedTuple):
 class Node:
     """A question, what its context asked so far, and how it ended: with an answer or a failure.
 
-    stream: tells draws of the same question apart. context: the finished context, with THINK at the
-    end of a tail call. written: tokens that the model wrote in it; whole: those under it too, as often as an unaided
-    recursion would write them. level: the longest chain of contexts that wait for it. height: the most contexts that
-    were nested under it, tail calls not counted.
+    stream: tells draws of the same question apart. context: the finished context, with THINK at the end of a tail call,
+    or what stood there when it was given up, unsettled. written: tokens that the model wrote in it; whole: those under
+    it too, as often as an unaided recursion would write them. level: the longest chain of contexts that wait for it.
+    height: the most contexts that were nested under it, tail calls not counted.
     """
 
     __slots__ = (

@@ -9,6 +9,9 @@ from rotlab.inference.frame import CYCLE, OVERFLOW, SPOKEN, Answer, Ask, Failure
 from rotlab.inference.memo import Extent, Memo, Node, extent, waiting_roots
 from rotlab.inference.scheduler import Scheduler
 
+# Contexts that are walked through at each step to find too many: a small part of what a step takes.
+_WALKS_A_STEP = 200
+
 
 @dataclass(frozen=True)
 class Request:
@@ -70,9 +73,9 @@ class Recursion:
         self._roots: dict[Node, list[int]] = {}
         # Of top-level questions that exceed a limit: they are forgotten otherwise, and may be requested again.
         self._exceeding: dict[tuple[bytes, int], Outcome] = {}
-        # Sub-questions that stand deeper than they may; what was made when all top-level questions were last looked at.
+        # Sub-questions that stand deeper than they may; contexts that may be walked through to find too many.
         self._suspects: list[Node] = []
-        self._looked_at = 0
+        self._walks = 0
 
     def running(self) -> list[Frame]:
         """The contexts that wait for a token, after slots were given away; empty when all is done."""
@@ -186,22 +189,32 @@ class Recursion:
         found: Extent = extent(top, self._limits)
         failure = found.exceeded or top.failure
         answer = top.answer if failure is None else None
-        outcome = Outcome(answer, failure, found.contexts, found.depth, found.written, top.whole, top)
+        unaided = max(top.whole, found.written)  # of what was given up, little may be counted
+        outcome = Outcome(answer, failure, found.contexts, found.depth, found.written, unaided, top)
         self.outcomes.update(dict.fromkeys(numbers, outcome))
         if found.exceeded is not None:
             self._exceeding[top.question, top.stream[0]] = outcome
 
     def _look_at_limits(self) -> None:
         """Give up top-level questions that exceed a limit, and whatever nobody else waits for."""
-        suspects = {root for node in self._suspects for root in waiting_roots(node, self._roots)}
+        suspects = dict.fromkeys(root for node in self._suspects for root in waiting_roots(node, self._roots))
         self._suspects = []
-        if self._memo.made - self._looked_at > self._limits.reach:
-            self._looked_at = self._memo.made
-            suspects.update(self._roots)
-        gone: set[Frame] = set()
-        for root in [root for root in self._roots if root in suspects]:
-            if extent(root, self._limits).exceeded is not None:
+        self._walks += _WALKS_A_STEP
+        if self._memo.made > self._limits.reach and self._walks > 0 and self._roots:
+            # One after another, each in its turn.
+            root = next(iter(self._roots))
+            self._roots[root] = self._roots.pop(root)
+            suspects[root] = None
+        for root in suspects:
+            found = extent(root, self._limits)
+            self._walks -= found.contexts
+            if found.exceeded is not None:
                 self._report(root, self._roots.pop(root))
-                gone.update(node.frame for node in self._memo.abandon(root, self._roots) if node.frame is not None)
-        if gone:
-            self.scheduler.drop(gone)
+                self._give_up(self._memo.abandon(root, self._roots))
+
+    def _give_up(self, nodes: list[Node]) -> None:
+        """Nobody needs their contexts any more; what stands there is kept to be shown."""
+        frames = {node.frame for node in nodes if node.frame is not None}
+        self.scheduler.drop(frames)
+        for frame in frames:
+            frame.node.context, frame.node.frame = bytes(frame.tokens), None

@@ -13,6 +13,9 @@ from torch import Tensor
 
 from rotlab.inference.frame import Frame
 
+# The least temperature but 0: of less, logits over it may be no numbers.
+_COLDEST = 1e-6
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -27,8 +30,10 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.temperature < float("inf"):
-            raise ValueError(f"the temperature is {self.temperature}: it must be 0 (the likeliest token) or more")
+        if self.temperature != 0 and not _COLDEST <= self.temperature < float("inf"):
+            raise ValueError(
+                f"the temperature is {self.temperature}: it must be 0 (the likeliest token) or at least {_COLDEST}"
+            )
         if self.top_k is not None and self.top_k < 1:
             raise ValueError(f"top_k is {self.top_k}: it must be at least 1")
         if not 0 <= self.seed < 2**63:

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rotlab.contexts.driver import n_rows, sample_questions, solved_shards
+from rotlab.contexts.driver import n_rows, sample_questions, solve_question, solved_shards
 from rotlab.contexts.memo import QUESTION, QUESTION_END, TYPE
+from rotlab.contexts.render import METHOD_NUMBER
+from rotlab.contexts.verdicts import lengths_of, render_rows
 from rotlab.data.cell import Cell
 from rotlab.inference.engine import SLOTS, Engine
 from rotlab.inference.frame import Failure, Limits
@@ -25,8 +27,8 @@ from rotlab.models.trained import LAST, load_checkpoint
 from rotlab.tasks import TYPES, parse_question
 from rotlab.vocab import SYMBOLS, Tokens, notation
 
-# Problems by which the longest questions of a training are known.
-_LOOKED_AT = 500
+# Problems by which the longest questions of a training are known, or as many as have so many contexts.
+_LOOKED_AT, _CONTEXTS_LOOKED_AT = 500, 100_000
 
 
 class LongerThanTrained(UserWarning):
@@ -57,13 +59,18 @@ class Solution:
 class Solver:
     """Solves questions with one network, all that are given together at a time.
 
-    network: a backbone, or any object with its `new_cache` and `read`. cell: what it was trained on.
+    network: a backbone, or any object with its `new_cache` and `read`. cell: what it was trained on. Raises ValueError
+    for limits beyond its window.
     """
 
     def __init__(
         self, network: Reader, cell: Cell, *, device: torch.device | str = "cpu", slots: int = SLOTS,
         memo: bool = True, limits: Limits | None = None, sampling: Sampling | None = None,
     ) -> None:  # fmt: skip
+        if limits is not None and limits.context > cell.context_limit:
+            raise ValueError(
+                f"the limit of context is {limits.context:,}: the network's window has {cell.context_limit:,} tokens"
+            )
         self.cell = cell
         self._longest: dict[str, tuple[int, int]] = {}
         self._engine = Engine(
@@ -101,7 +108,17 @@ class Solver:
             raise ValueError(f"samples is {samples}: it must be at least 1")
         if seeds is not None and len(seeds) != len(questions):
             raise ValueError(f"there are {len(seeds)} seeds for {len(questions)} questions: give one for each")
-        parsed = [self._parsed(question) for question in questions]
+        if not all(isinstance(seed, int) for seed in seeds or ()):
+            raise ValueError("seeds must be whole numbers")
+        parsed = []
+        for number, question in enumerate(questions, 1):
+            try:
+                tokens, longer = self._parsed(question)
+            except ValueError as error:
+                raise ValueError(f"question {number}: {error}" if len(questions) > 1 else str(error)) from error
+            if longer is not None:
+                warnings.warn(longer, LongerThanTrained, stacklevel=2)
+            parsed.append(tokens)
         sampling = self._engine.sampling
         streams = [
             [sampling.stream(sample, None if seeds is None else seeds[i]) for sample in range(samples)]
@@ -117,7 +134,10 @@ class Solver:
             for i, outcome in enumerate(outcomes)
         ]
 
-    def _parsed(self, question: str) -> Tokens:
+    def _parsed(self, question: str) -> tuple[Tokens, str | None]:
+        """Its tokens, and a warning if it is longer than the trained ones."""
+        if not isinstance(question, str):
+            raise ValueError(f"{question!r} is no text: write it as one, such as '408+351'")
         tokens, problem_type = parse_question(question)
         unknown = self.cell.vocabulary.compact_S[tokens] == self.cell.vocabulary.absent
         if unknown.any():
@@ -132,28 +152,33 @@ class Solver:
                 f"{self.cell.method} never meets"
             )
         sizes = _sizes(tokens, np.array([0]), np.array([len(tokens)]))[0]
-        if (sizes > longest).any():
-            warnings.warn(
-                f"{question!r} is longer than the {problem_type.name} questions that the network was trained on: they "
-                f"have at most {longest[0]} symbols, and numbers of at most {longest[1]} digits",
-                LongerThanTrained,
-                stacklevel=3,
-            )
-        return tokens
+        if not (sizes > longest).any():
+            return tokens, None
+        return tokens, (
+            f"{question!r} is longer than the {problem_type.name} questions that the network was trained on: they "
+            f"have at most {longest[0]} symbols, and numbers of at most {longest[1]} digits"
+        )
 
     def _longest_trained(self) -> dict[str, tuple[int, int]]:
         """By type: the sizes of the longest questions that the network's training shows."""
         if not self._longest:
             drawn = list(sample_questions(self.cell.sampler, self.cell.difficulty, 0, _LOOKED_AT))
-            offsets = np.cumsum([0, *map(len, drawn)])
-            for memo, roots, _ in solved_shards(np.concatenate(drawn), offsets):
+            text, offsets, contexts = np.concatenate(drawn), np.cumsum([0, *map(len, drawn)]), 0
+            for memo, roots, _ in solved_shards(text, offsets, _CONTEXTS_LOOKED_AT // 10):
                 rows = memo.rows[: n_rows(memo)] if self.cell.method == "rot" else memo.rows[roots]
                 sizes_R2 = _sizes(memo.text, rows[:, QUESTION], rows[:, QUESTION_END])
                 for kind in np.unique(rows[:, TYPE]):
-                    symbols, digits = sizes_R2[rows[:, TYPE] == kind].max(axis=0).tolist()
-                    known = self._longest.get(TYPES[kind].name, (0, 0))
-                    self._longest[TYPES[kind].name] = max(symbols, known[0]), max(digits, known[1])
+                    self._seen(TYPES[kind].name, sizes_R2[rows[:, TYPE] == kind])
+                contexts += len(rows)
+                if contexts > _CONTEXTS_LOOKED_AT:
+                    break
+            self._seen(parse_question(notation(drawn[0]))[1].name, _sizes(text, offsets[:-1], offsets[1:]))
         return self._longest
+
+    def _seen(self, problem_type: str, sizes_R2: NDArray[np.int64]) -> None:
+        symbols, digits = sizes_R2.max(axis=0).tolist()
+        known = self._longest.get(problem_type, (0, 0))
+        self._longest[problem_type] = max(symbols, known[0]), max(digits, known[1])
 
 
 def _sizes(text: Tokens, begins_R: NDArray[np.int64], ends_R: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -192,10 +217,12 @@ def contexts_of(top: Node) -> list[Node]:
     return list(seen)
 
 
-def right_answer(question: bytes) -> bytes | None:
-    """What the rules answer, up to STOP; None if it is no question of theirs."""
+def right_context(question: bytes, method: str) -> bytes | None:
+    """What the rules write in a question's context; None if it is no question of theirs."""
     try:
-        parse_question(notation(question))
+        tokens, _ = parse_question(notation(question))
     except ValueError:
         return None
-    return right_answers([question])[0]
+    memo, row = solve_question(tokens)
+    rows_R, number = np.array([row]), METHOD_NUMBER[method]
+    return render_rows(memo, rows_R, lengths_of(memo, rows_R, number), number).tokens.tobytes()

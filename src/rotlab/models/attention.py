@@ -80,7 +80,9 @@ def _soften(scores_P: Floats, places: int) -> None:
         most = max(most, scores_P[p])
     total = scores_P[0] - scores_P[0]
     for p in range(places):
-        scores_P[p] = math.exp(scores_P[p] - most)
+        # What is below adds nothing to a sum with a 1 in it, and numbers too small for their type take long.
+        scores_P[p] = math.exp(max(scores_P[p] - most, -80))
         total += scores_P[p]
+    share = 1 / total
     for p in range(places):
-        scores_P[p] /= total
+        scores_P[p] *= share

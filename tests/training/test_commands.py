@@ -47,7 +47,7 @@ class TestEvaluate:
     def test_other_problems(self, finished: Outcome, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["evaluate", str(finished.directory), "--difficulty", "5", "--problems", "7"]) == 0
         assert "7 problems" in (text := capsys.readouterr().out)
-        assert text.startswith("sort-5 rot")
+        assert text.startswith("sort-3 rot, step 8, at difficulty 5: 7 problems")
 
     def test_it_tells_how_far_it_is(
         self, finished: Outcome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -86,7 +86,7 @@ def test_a_sweep_is_three_runs_in_every_respect(tmp_path: Path, capsys: pytest.C
     text, errors = capsys.readouterr()
     assert text.count("W&B: offline (no key)") == 3
     assert text.count("finished at step 6") == 2
-    assert text.count("is finished already, at step 6") == 1
+    assert text.count("already, at step 6") == 1
     assert errors.count("the loss is nan at step 2: the training has diverged") == 1
     directories = {path.name: path for path in tmp_path.iterdir() if path.name != ".sweep"}
     runs = {one.name: one for one in read_runs(tmp_path)}

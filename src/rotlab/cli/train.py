@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from rotlab.config import Config, run_directory
 from rotlab.config.app import launch
+from rotlab.config.sweep import Ended
 
 
 def run_overrides(overrides: list[str] | None = None) -> int:
     """Train as the overrides (default: the process's arguments) say; the exit code."""
-    return launch(train, overrides)
+    return launch(train, overrides, job)
+
+
+def job(config: Config) -> Ended:
+    """One run of a sweep."""
+    from rotlab.training.apart import train_apart
+
+    return train_apart(config)
 
 
 def train(config: Config) -> None:

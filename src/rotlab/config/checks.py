@@ -19,6 +19,10 @@ class ConfigError(ValueError):
         super().__init__(" ".join(message.split()))
 
 
+class DoesNotFit(ConfigError):
+    """Contexts of a cell are longer than the window."""
+
+
 class RunFailed(RuntimeError):
     """A run that can't go on. The message is one line that says why and what to do; its state is in its directory."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rotlab.config import Config, ConfigError
+from rotlab.config import Config
+from rotlab.config.checks import DoesNotFit
 from rotlab.contexts.fit import require_fit
 from rotlab.tasks import METHODS, SAMPLERS, TASKS, Sampler, vocabulary
 from rotlab.vocab import Vocabulary
@@ -56,11 +57,11 @@ def cell_of(config: Config) -> Cell:
 
 
 def require_cell_fits(config: Config) -> None:
-    """Refuse, with ConfigError, a cell whose contexts exceed the window, unless method.allow_overlong is set."""
+    """Refuse, with DoesNotFit, a cell whose contexts exceed the window, unless method.allow_overlong is set."""
     if config.method.allow_overlong:
         return
     cell = cell_of(config)
     try:
         require_fit(cell.sampler, cell.difficulty, cell.method, cell.context_limit)
     except ValueError as error:
-        raise ConfigError(str(error)) from None
+        raise DoesNotFit(str(error)) from None

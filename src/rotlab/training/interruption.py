@@ -11,11 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from rotlab.training.quiet_logger import announce
-
-# SLURM warns by SIGUSR1 where it is asked to (--signal=USR1@60); a terminal that is closed sends SIGHUP.
-SIGNALS = tuple(
-    number for name in ("SIGTERM", "SIGINT", "SIGUSR1", "SIGHUP") if (number := getattr(signal, name, None)) is not None
-)
+from rotlab.training.signals import SIGNALS
 
 
 class Interrupted(SystemExit):

@@ -9,15 +9,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from functools import partial
 
 import torch
 
 from rotlab.config import Config, ConfigError
-from rotlab.training.interruption import SIGNALS
 from rotlab.training.run import run
+from rotlab.training.signals import passed_on
 from rotlab.training.together import STARTED
 
 # So long may the others take to end by themselves once one has.
@@ -82,7 +80,7 @@ def _started(config: Config, size: int) -> list[subprocess.Popen[str]]:
 def _look_after(processes: list[subprocess.Popen[str]]) -> int:
     """Wait until all have ended; one that fails ends the others. The first failure's exit code, or 0."""
     code, deadline, killed = 0, float("inf"), set[int]()
-    with _passing_on(processes):
+    with passed_on(partial(_send, processes)):
         while None in (codes := [process.poll() for process in processes]):
             failed = [ended for ended in codes if ended]
             if failed and code == 0:
@@ -98,22 +96,6 @@ def _look_after(processes: list[subprocess.Popen[str]]) -> int:
             print(f"error: the process of device {rank} was ended by {name}, and with it the run", file=sys.stderr)
     code = code or next((one.returncode for one in processes if one.returncode != 0), 0)
     return code if code >= 0 else 128 - code
-
-
-@contextmanager
-def _passing_on(processes: list[subprocess.Popen[str]]) -> Iterator[None]:
-    """Within it, this process's signals are the ranks' to answer."""
-
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        _send(processes, number)
-
-    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, pass_on) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _send(processes: list[subprocess.Popen[str]], number: int) -> list[int]:

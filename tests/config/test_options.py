@@ -19,7 +19,7 @@ DEBUGS = [(), *[(f"debug={name}",) for name in COMMAND.options("debug")]]
 
 def test_the_groups_and_their_options() -> None:
     assert COMMAND.groups() == [
-        "architecture", "debug", "experiment", "logger", "method", "recipe", "task", "trainer",
+        "architecture", "debug", "experiment", "logger", "method", "recipe", "scale", "task", "trainer",
     ]  # fmt: skip
     assert COMMAND.options("method") == sorted(METHODS)
     assert ARCHITECTURES == ["lstm", "transformer"]

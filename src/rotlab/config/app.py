@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 
 from rotlab.config.build import from_hydra
 from rotlab.config.checks import ConfigError, RunFailed
-from rotlab.config.command import HYDRA_VERSION, Command, composed, parse, session
+from rotlab.config.command import HYDRA_VERSION, Command, composed, parse, session, swept_by_presets
 from rotlab.config.overrides import check_overrides
 from rotlab.config.places import require_writable
 from rotlab.config.schema import Config
@@ -59,6 +59,9 @@ def configured(*overrides: str) -> Config:
 
 def _configured(command: Command) -> Config:
     with session(command):
+        presets = [text for text in command.overrides if text.partition("=")[0] in ("experiment", "scale")]
+        if presets and "cell" in swept_by_presets(command):
+            raise ConfigError(f"{' '.join(presets)} is a sweep over cells: add --multirun, or a cell, as cell=add-8")
         return from_hydra(composed(command, list(command.overrides)))
 
 

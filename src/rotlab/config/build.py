@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -9,6 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from rotlab.config.checks import ConfigError, Section, field_kinds, unknown
 from rotlab.config.schema import ArchitectureConfig, Config
+from rotlab.tasks import TASKS
 
 
 def from_hydra(composed: DictConfig) -> Config:
@@ -24,7 +26,21 @@ def from_hydra(composed: DictConfig) -> Config:
         key = error.full_key or "configuration"
         raise ConfigError(f"{key} can't be resolved: {first_line(error)}") from error
     assert isinstance(plain, dict)
+    if (cell := plain.pop("cell", None)) is not None:
+        task, plain["difficulty"] = cell_named(cell)
+        plain["task"] = task
     return from_dict(plain)
+
+
+def cell_named(cell: Any) -> tuple[dict[str, str], int]:
+    """The task and the difficulty of a cell such as mul-4, or add-8-uniform with a sampling of its own."""
+    match = re.fullmatch(r"([a-z][a-z_]*)-(\d+)(?:-([a-z_]+))?", cell) if isinstance(cell, str) else None
+    if match is None:
+        raise ConfigError(f"cell={cell}: write TASK-DIFFICULTY, such as mul-4, or add-8-uniform with a sampling")
+    name, difficulty, sampling = match.groups()
+    if name not in TASKS:
+        raise ConfigError(unknown(f"cell={cell}: task", name, list(TASKS)))
+    return {"name": name, "sampling": sampling or TASKS[name].samplings[0]}, int(difficulty)
 
 
 def from_dict(plain: dict[Any, Any]) -> Config:

@@ -11,8 +11,10 @@ from typing import NoReturn
 from hydra import compose, initialize_config_dir
 from hydra._internal.utils import get_args_parser
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
@@ -104,6 +106,23 @@ def _offer_tasks(command: Command) -> None:
         if not any((folder / "task" / f"{task.name}.yaml").is_file() for folder in command.folders):
             node = {"name": task.name, "sampling": task.samplings[0]}
             ConfigStore.instance().store(name=task.name, node=node, group="task", provider="rotlab")
+
+
+def swept_by_presets(command: Command) -> dict[str, str]:
+    """What presets sweep over (`hydra.sweeper.params`) beside the command's own overrides, within a `session`.
+
+    Raises ConfigError where there is no configuration.
+    """
+    loader = GlobalHydra.instance().config_loader()
+    try:
+        config = loader.load_configuration(
+            command.config_name, [*command.overrides, *command.search()], RunMode.MULTIRUN
+        )
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise ConfigError(first_line(error)) from error
+    own = {text.partition("=")[0].lstrip("+") for text in command.overrides}
+    params = config.hydra.sweeper.get("params") or {}
+    return {key: str(value) for key, value in params.items() if key not in own}
 
 
 def composed(command: Command, overrides: list[str]) -> DictConfig:

@@ -7,6 +7,7 @@ It takes `+dificulty=3` for a new key, `08` and `'8'` for text, `1_000` for a nu
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, get_origin
@@ -17,6 +18,7 @@ from hydra.core.override_parser.types import Override, QuotedString
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
+from rotlab.config.build import cell_named
 from rotlab.config.checks import (
     ConfigError,
     Section,
@@ -49,6 +51,7 @@ def check_overrides(argv: list[str]) -> None:
         for item in chosen:
             _check_choice(item, groups[item.key], command)
         _check_once(chosen)
+        check_cell([item.key for item in typed])
         keys = _keys(command, chosen)
         for item in typed:
             if item not in chosen:
@@ -133,6 +136,14 @@ def _check_once(chosen: list[_Typed]) -> None:
             raise ConfigError(f"{item.key} is chosen {len(same)} times ({', '.join(same)}): keep one")
 
 
+def check_cell(keys: Iterable[str]) -> None:
+    """Raise ConfigError where a cell is given beside what it says."""
+    given = list(keys)
+    beside = [key for key in given if key in ("task", "difficulty") or key.startswith("task.")]
+    if "cell" in given and beside:
+        raise ConfigError(f"cell says what {listing(beside, 'and')} would say again: give one or the other")
+
+
 def _keys(command: Command, chosen: list[_Typed]) -> dict[str, bool]:
     """The keys that there are with every one of these choices, in order; true for a section of keys."""
     choices = {item.key: item.values(command) for item in chosen}
@@ -180,6 +191,8 @@ def _check_setting(item: _Typed, keys: dict[str, bool], groups: list[str], comma
             raise ConfigError(f"{item.text} would be read as the number {value}: write {meant}")
         if kind is not None:
             checked(item.key, value, kind)
+        if item.key == "cell" and value is not None:
+            cell_named(value)
 
 
 def _unknown_key(key: str, leaves: list[str], groups: list[str]) -> str:

@@ -19,8 +19,9 @@ from omegaconf import DictConfig
 
 from rotlab.config.build import first_line, from_hydra
 from rotlab.config.checks import ConfigError, DoesNotFit, RunFailed
-from rotlab.config.command import Command, composed, session
+from rotlab.config.command import Command, composed, session, swept_by_presets
 from rotlab.config.identity import run_name
+from rotlab.config.overrides import check_cell
 from rotlab.config.places import require_writable
 from rotlab.config.schema import Config
 
@@ -99,7 +100,9 @@ def _first_jobs(command: Command) -> list[list[str]]:
     """
     loader = GlobalHydra.instance().config_loader()
     choices: list[list[str]] = []
-    for override in OverridesParser.create(loader).parse_overrides(list(command.overrides)):
+    given = [*command.overrides, *(f"{key}={value}" for key, value in swept_by_presets(command).items())]
+    check_cell(text.partition("=")[0] for text in given)
+    for override in OverridesParser.create(loader).parse_overrides(given):
         if override.is_discrete_sweep():
             values = islice(override.sweep_string_iterator(), _MOST_COMPOSED)
             choices.append([f"{override.key_or_group}={value}" for value in values])
@@ -120,6 +123,7 @@ def _ended(job: Job, job_config: DictConfig) -> Ended:
     print(title, flush=True)
     name = ""
     try:
+        check_cell(override.partition("=")[0].lstrip("+") for override in hydras.overrides.task)
         config = from_hydra(job_config)
         name = run_name(config)
         require_writable(config)

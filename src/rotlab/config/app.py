@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 
 from rotlab.config.build import first_line, from_hydra
 from rotlab.config.checks import ConfigError, RunFailed
-from rotlab.config.command import HYDRA_VERSION, Command, composed, parse, session
+from rotlab.config.command import HYDRA_VERSION, Command, composed, parse, session, tagged
 from rotlab.config.overrides import check_overrides
 from rotlab.config.places import require_writable
 from rotlab.config.schema import Config
@@ -140,7 +140,7 @@ def _job(run: Run, job_config: DictConfig) -> object:
     title = f"job {job.job.num} ({' '.join(job.overrides.task)})"
     print(title, flush=True)
     try:
-        config = from_hydra(job_config)
+        config = from_hydra(tagged(job_config, job.runtime.choices))
         require_writable(config)
         return run(config)
     except ConfigError as error:

@@ -98,7 +98,7 @@ class WandbRun(QuietLogger):
 def require_key(config: Config) -> None:
     """Raise ConfigError where logger.wandb.mode=online and there is no key."""
     if config.logger.wandb.enabled and config.logger.wandb.mode == "online":
-        _wandb_mode("online")
+        wandb_mode("online")
 
 
 def start_wandb(config: Config, run_dir: Path, wandb_id: str | None) -> wandb.Run | None:
@@ -123,7 +123,7 @@ def start_wandb(config: Config, run_dir: Path, wandb_id: str | None) -> wandb.Ru
         "reinit": "create_new",
     }
     try:
-        mode, reason = _wandb_mode(chosen.mode)
+        mode, reason = wandb_mode(chosen.mode)
         if mode == "disabled":
             return None
         if mode == "online":
@@ -162,7 +162,7 @@ def _forget_start(run_dir: Path, wandb_id: str) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _wandb_mode(requested: str) -> tuple[str, str]:
+def wandb_mode(requested: str) -> tuple[str, str]:
     """online, offline or disabled, and why. WANDB_MODE counts where auto is requested."""
     import wandb
 

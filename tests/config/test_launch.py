@@ -116,6 +116,15 @@ def test_a_folder_of_ones_own_adds_options(runs: Runs, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_the_preset_is_a_tag(runs: Runs) -> None:
+    tags = "logger.wandb.tags=[mine]"
+    for argv in (["experiment=quickstart", tags], ["-m", "experiment=quickstart", tags], []):
+        assert launch(runs, argv) == 0
+    assert [config.logger.wandb.tags for config in runs.configs] == [
+        ("mine", "quickstart"), ("mine", "quickstart"), (),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

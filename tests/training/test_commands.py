@@ -109,6 +109,29 @@ def test_a_sweep_is_three_runs_in_every_respect(tmp_path: Path, capsys: pytest.C
         assert len(one.tables) == 2
 
 
+def test_a_project_groups_cells_and_seeds_by_itself(tmp_path: Path) -> None:
+    """From the command line to what W&B has: groups, tags and the settings that panels group and filter by."""
+    preset = tmp_path / "conf" / "experiment" / "paper" / "tiny.yaml"
+    preset.parent.mkdir(parents=True)
+    preset.write_text("# @package _global_\nevaluation: {free_running: 3}\n")
+    options = tiny_overrides(tmp_path / "runs", "task=add,sort", "seed=0,1", "method=wt", "logger.wandb.enabled=true")
+    chosen = ["experiment=paper/tiny", "logger.wandb.tags=[mine]"]
+    assert main(["train", "--multirun", "--config-dir", str(tmp_path / "conf"), *options, *chosen]) == 0
+    assert main(["train", *tiny_overrides(tmp_path / "alone", "logger.wandb.enabled=true")]) == 0
+    *swept, alone = sorted(read_runs(tmp_path), key=lambda one: tmp_path / "alone" in one.path.parents)
+    cells = {f"{task}-4-wt-transformer": [0, 1] for task in ("add", "sort")}
+    assert {group: sorted(one.config["seed"] for one in swept if one.group == group) for group in cells} == cells
+    for one in swept:
+        assert one.name.startswith(f"{one.group}-s{one.config['seed']}-")
+        assert sorted(one.tags) == sorted(["mine", "paper/tiny", one.config["task"]["name"], "wt", "transformer"])
+        assert (one.config["method"]["name"], one.config["architecture"]["name"]) == ("wt", "transformer")
+        assert (one.config["difficulty"], one.config["evaluation"]["free_running"]) == (4, 3)
+        assert 0 <= one.summary["eval/problem"] <= 1
+        assert {"eval/free", "probe/problem", "speed/contexts_per_s", "data/wait_share"} <= one.summary.keys()
+        assert "eval/wrong_samples" in one.summary
+    assert (alone.group, sorted(alone.tags)) == ("add-4-rot-transformer", ["add", "rot", "transformer"])
+
+
 def test_a_run_that_goes_on_is_one_run_of_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config(tmp_path, "logger.wandb.enabled=true", "trainer.save_every_n_steps=1")
     ended, kill = RotModule.on_before_optimizer_step, [signal.SIGTERM]

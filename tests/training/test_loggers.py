@@ -108,11 +108,11 @@ class TestWandb:
             log(loggers, {"eval/late": 1.0}, 5)
             log_wrong_samples(loggers, SAMPLES, 10, cap=3)
         (run,) = read_runs(tmp_path)
-        assert (run.name, run.project, run.group, run.tags) == (
+        assert (run.name, run.project, run.group, sorted(run.tags)) == (
             run_dir.name,
             "rotlab-tests",
             "night",
-            ["a", "b"],
+            ["a", "add", "b", "rot", "transformer"],
         )
         assert run.config["recipe"] == {"name": "fast", "betas": [0.9, 0.999]}
         assert run.step_metrics["*"] == "step"
@@ -127,6 +127,16 @@ class TestWandb:
         out = capsys.readouterr()
         assert out.out.count("W&B: offline (no key)") == 1
         assert "wandb:" not in out.out + out.err
+
+    def test_the_last_evaluation_is_the_summary(self, tmp_path: Path) -> None:
+        """By the metric's own name, which panels and filters use, and not the best one."""
+        loggers = build_loggers(config(csv=False), tmp_path / "one", begun())  # type: ignore[arg-type]
+        with finishing(loggers):
+            for step, accuracy in ((10, 0.9), (20, 0.75)):
+                log(loggers, {"eval/problem": accuracy}, step)
+        (run,) = read_runs(tmp_path)
+        assert (run.summary["eval/problem"], run.summary["step"]) == (0.75, 20)
+        assert run.step_metrics["*"] == "step"
 
     def test_wrong_samples_stand_in_a_file(self, tmp_path: Path) -> None:
         loggers: list[Logger] = [MetricsCsv(tmp_path)]

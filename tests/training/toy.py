@@ -85,7 +85,10 @@ def config(csv: bool = True, **wandb: Any) -> SimpleNamespace:
     """What loggers read of a configuration."""
     chosen = {"enabled": True, "project": "rotlab-tests", "group": None, "tags": (), "mode": "auto", **wandb}
     plain = {"task": {"name": "add"}, "difficulty": 4, "recipe": {"name": "fast", "betas": [0.9, 0.999]}}
-    return SimpleNamespace(logger=SimpleNamespace(csv=csv, wandb=SimpleNamespace(**chosen)), to_dict=lambda: plain)
+    kinds = {"task": "add", "method": "rot", "architecture": "transformer"}
+    groups = {group: SimpleNamespace(name=name) for group, name in kinds.items()}
+    logger = SimpleNamespace(csv=csv, wandb=SimpleNamespace(**chosen))
+    return SimpleNamespace(difficulty=4, logger=logger, to_dict=lambda: plain, **groups)
 
 
 def begun(wandb_id: str | None = None) -> Manifest:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hydra import compose, initialize_config_dir
 from hydra._internal.utils import get_args_parser
@@ -15,7 +15,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
@@ -128,9 +128,22 @@ def swept_by_presets(command: Command) -> dict[str, str]:
 def composed(command: Command, overrides: list[str]) -> DictConfig:
     """The configuration of these overrides, within a `session`. Raises ConfigError where there is none."""
     try:
-        return compose(command.config_name, overrides=[*overrides, *command.search()])
+        config = compose(command.config_name, overrides=[*overrides, *command.search()], return_hydra_config=True)
+        choices = config.hydra.runtime.choices
+        with open_dict(config):
+            del config["hydra"]
+        return tagged(config, choices)
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         reasons = [first_line(part) for part in (error, error.__cause__) if part is not None]
         raise ConfigError(": ".join(dict.fromkeys(reasons))) from error
     except YAMLError as error:
         raise ConfigError(f"a YAML file can't be read: {error}") from error
+
+
+def tagged(config: DictConfig, choices: Mapping[str, Any]) -> DictConfig:
+    """The configuration with the preset among W&B's tags, as nothing else in it says which one was chosen."""
+    preset, tags = choices.get("experiment"), OmegaConf.select(config, "logger.wandb.tags")
+    # Tags that are no list are refused where all values are checked.
+    if isinstance(preset, str) and isinstance(tags, ListConfig) and preset not in tags:
+        OmegaConf.update(config, "logger.wandb.tags", [*tags, preset])
+    return config

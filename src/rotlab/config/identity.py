@@ -58,10 +58,14 @@ def config_hash(config: Config) -> str:
     return hashlib.sha256(json.dumps(identity(config), sort_keys=True).encode()).hexdigest()[:8]
 
 
+def cell_name(config: Config) -> str:
+    """What runs of several seeds have in common: add-4-rot-transformer."""
+    return f"{config.task.name}-{config.difficulty}-{config.method.name}-{config.architecture.name}"
+
+
 def run_name(config: Config) -> str:
     """A short, valid file name: add-4-rot-transformer-s0-1a2b3c4d."""
-    cell = f"{config.task.name}-{config.difficulty}-{config.method.name}-{config.architecture.name}"
-    return f"{cell}-s{config.seed}-{config_hash(config)}"
+    return f"{cell_name(config)}-s{config.seed}-{config_hash(config)}"
 
 
 def run_directory(config: Config) -> Path:

@@ -19,7 +19,7 @@ from omegaconf import DictConfig
 
 from rotlab.config.build import first_line, from_hydra
 from rotlab.config.checks import ConfigError, DoesNotFit, RunFailed
-from rotlab.config.command import Command, composed, session, swept_by_presets
+from rotlab.config.command import Command, composed, session, swept_by_presets, tagged
 from rotlab.config.identity import run_name
 from rotlab.config.overrides import check_cell
 from rotlab.config.places import require_writable
@@ -124,7 +124,7 @@ def _ended(job: Job, job_config: DictConfig) -> Ended:
     name = ""
     try:
         check_cell(override.partition("=")[0].lstrip("+") for override in hydras.overrides.task)
-        config = from_hydra(job_config)
+        config = from_hydra(tagged(job_config, hydras.runtime.choices))
         name = run_name(config)
         require_writable(config)
         found = job(config)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rotlab.config import ConfigError
+from rotlab.config import ConfigError, cell_name
 from rotlab.training.quiet_logger import QuietLogger, announce
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class WandbRun(QuietLogger):
         self._files = Path(run.dir).parent
         self._tables = True
         # A step of our own and not run.log's: W&B drops a row whose step is older than the last one logged.
+        # No summary=: that of a metric is its last value already, and summary="last" moves it to eval/problem.last.
         run.define_metric("step")
         run.define_metric("*", step_metric="step")
 
@@ -97,7 +98,7 @@ class WandbRun(QuietLogger):
 def require_key(config: Config) -> None:
     """Raise ConfigError where logger.wandb.mode=online and there is no key."""
     if config.logger.wandb.enabled and config.logger.wandb.mode == "online":
-        _wandb_mode("online")
+        wandb_mode("online")
 
 
 def start_wandb(config: Config, run_dir: Path, wandb_id: str | None) -> wandb.Run | None:
@@ -113,8 +114,8 @@ def start_wandb(config: Config, run_dir: Path, wandb_id: str | None) -> wandb.Ru
     options: dict[str, Any] = {
         "project": chosen.project,
         "name": run_dir.name,
-        "group": chosen.group,
-        "tags": list(chosen.tags),
+        "group": chosen.group or cell_name(config),
+        "tags": _tags(config),
         "dir": run_dir,
         "config": config.to_dict(),
         "id": wandb_id or secrets.token_hex(4),
@@ -122,7 +123,7 @@ def start_wandb(config: Config, run_dir: Path, wandb_id: str | None) -> wandb.Ru
         "reinit": "create_new",
     }
     try:
-        mode, reason = _wandb_mode(chosen.mode)
+        mode, reason = wandb_mode(chosen.mode)
         if mode == "disabled":
             return None
         if mode == "online":
@@ -143,6 +144,12 @@ def start_wandb(config: Config, run_dir: Path, wandb_id: str | None) -> wandb.Ru
     return run
 
 
+def _tags(config: Config) -> list[str]:
+    """The user's (a preset's name among them), then what the run is."""
+    kinds = (config.task.name, config.method.name, config.architecture.name)
+    return list(dict.fromkeys([*config.logger.wandb.tags, *kinds]))
+
+
 def _forget_start(run_dir: Path, wandb_id: str) -> None:
     """Undo an online start that failed, so that the run can start offline under the same id."""
     import wandb
@@ -155,7 +162,7 @@ def _forget_start(run_dir: Path, wandb_id: str) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _wandb_mode(requested: str) -> tuple[str, str]:
+def wandb_mode(requested: str) -> tuple[str, str]:
     """online, offline or disabled, and why. WANDB_MODE counts where auto is requested."""
     import wandb
 

@@ -1,0 +1,1 @@
+"""Runs collected into tables, figures and W&B's pages."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -161,17 +162,39 @@ def test_what_does_not_fit_is_noted_and_no_failure(tmp_path: Path) -> None:
     assert str(manifest["reason"]).startswith("add-30 does not fit under method=cot: a context has")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
-def test_other_launchers_come_to_the_same(tmp_path: Path, launcher: str) -> None:
-    pytest.importorskip({"joblib": "hydra_plugins.hydra_joblib_launcher"}.get(launcher, "submitit"))
+@pytest.fixture
+def slurm(tmp_path: Path) -> Iterator[None]:
+    """A SLURM of one node on this machine."""
+    if shutil.which("slurmctld") is None or os.geteuid() != 0:
+        pytest.skip("needs root, and slurm-wlm and munge installed")
+    script = str(Path(__file__).with_name("slurm_one_node.sh"))
+    subprocess.run([script, "start", str(tmp_path / "slurm")], check=True, timeout=60)
+    yield
+    subprocess.run([script, "stop", str(tmp_path / "slurm")], check=True, timeout=60)
+
+
+def assert_alike(tmp_path: Path, launcher: str, *flags: str) -> None:
+    """Four jobs give the same figures under Hydra's own launcher and another."""
     accuracies = []
-    for name, flags in (("basic", ()), (launcher, (f"hydra/launcher={launcher}",))):
+    for name, own in (("basic", ()), (launcher, (f"hydra/launcher={launcher}", *flags))):
         folder = tmp_path / name
         folder.mkdir()
-        sweep = Sweep(folder, "seed=0,1,2,3", *flags)
+        sweep = Sweep(folder, "seed=0,1,2,3", *own)
         code, text = sweep()
         assert code == 0, text
         assert "4 jobs: 4 finished" in text
-        accuracies.append([series(directory, "probe/context") for directory in sweep.directories()])
+        figures = ("train/loss", "probe/context", "eval/context", "eval/problem")
+        accuracies.append([[series(directory, one) for one in figures] for directory in sweep.directories()])
     assert accuracies[0] == accuracies[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
+def test_other_launchers_come_to_the_same(tmp_path: Path, launcher: str) -> None:
+    assert_alike(tmp_path, launcher)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("slurm")
+def test_slurm_comes_to_the_same(tmp_path: Path) -> None:
+    assert_alike(tmp_path, "submitit_slurm", "hydra.launcher.partition=main", "hydra.launcher.mem_gb=1")

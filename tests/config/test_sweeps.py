@@ -6,9 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
+from hydra._internal.hydra import Hydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from rotlab.config import Config, ConfigError
@@ -17,6 +20,7 @@ from rotlab.config.command import parse, session, swept_by_presets
 from rotlab.config.sweep import Ended, table
 from tests.config.compose import build
 
+ROOT = Path(__file__).resolve().parents[2]
 PRESETS = [name for name in parse([]).options("experiment") if name.startswith("paper/")]
 # Tables 2 to 5 of the paper: tasks with the difficulties of their cells.
 GRIDS: dict[str, dict[str, Iterable[int]]] = {
@@ -116,6 +120,30 @@ def test_a_sweep_goes_through_every_combination_of_a_preset() -> None:
         (task, n, method, seed)
         for (task, n), method, seed in product([("sort", 3), ("add", 2)], ["wt", "cot", "rot"], [0, 1])
     ]
+
+
+def test_the_sweep_of_wandb_drives_train_py() -> None:
+    sweep = yaml.safe_load((ROOT / "docs" / "wandb_sweep.yaml").read_text(encoding="utf-8"))
+    assert (ROOT / sweep["program"]).is_file()
+    given = [f"{key}={one['values'][-1]}" for key, one in sweep["parameters"].items()]
+    start, arguments = sweep["command"][:3], sweep["command"][3:]
+    assert start == ["${env}", "${interpreter}", "${program}"]
+    place = arguments.index("${args_no_hyphens}")
+    config = build(*arguments[:place], *given, *arguments[place + 1 :])
+    assert (config.task.name, config.seed, config.recipe.learning_rate) == ("mul", 2, 0.01)
+
+
+def test_a_launcher_that_gives_up_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lost(*arguments: object) -> None:
+        raise RuntimeError("a worker was terminated")
+
+    monkeypatch.setattr(Hydra, "multirun", lost)
+    assert launch(lambda config: None, ["-m", "seed=0,1"]) == 1
+    assert capsys.readouterr().err == (
+        "error: the launcher gave up: a worker was terminated; the same command goes on\n"
+    )
 
 
 def test_the_table_says_how_each_job_ended() -> None:

@@ -65,6 +65,10 @@ def sweep(job: Job, command: Command) -> int:
             returned = app.multirun(command.config_name, partial(_ended, job), overrides)
         except HydraException as error:
             raise ConfigError(first_line(error)) from error
+        except Exception as error:
+            # A worker or a cluster's job that ended without a word; what its jobs did stands in their directories.
+            print(f"error: the launcher gave up: {error}; the same command goes on", file=sys.stderr)
+            return FAILED
     ended = [one.return_value for one in _flat(returned)]
     print(table(ended), flush=True)
     return max((one.exit_code for one in ended), default=0)

@@ -15,6 +15,7 @@ COMMANDS = {
     "train": "train a network; takes the same overrides as train.py",
     "solve": "answer questions by the recursion of a trained network, and show it",
     "evaluate": "judge a trained network on a test set",
+    "report": "collect runs into tables, figures and a page, beside the paper's accuracies",
     "export": "copy a trained network without what resuming needs, in half the space",
     "bench": "measure how fast this machine makes data and evaluates",
     "warm": "compile everything once, so that later starts are fast",

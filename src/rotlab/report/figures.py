@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MISSING = "no figures: they need matplotlib (pip install 'rotlab[report]')"
-# Colours of Okabe and Ito, which colour-blind people tell apart; markers and dashes tell the same.
-_LOOKS = {"wt": ("#D55E00", "s", (0, (1, 1))), "cot": ("#0072B2", "^", (0, (5, 2))), "rot": ("#009E73", "o", "solid")}
-_OTHER = ("#000000", "D", (0, (3, 1, 1, 1)))
+# Colours of Okabe and Ito, which colour-blind people tell apart; markers and dashes tell the same. Where lines lie on
+# each other, the thicker and more solid one is below: the last number is the width.
+_LOOKS = {
+    "wt": ("#D55E00", "s", (0, (1, 1)), 1.4),
+    "cot": ("#0072B2", "^", (0, (4, 2)), 1.6),
+    "rot": ("#009E73", "o", "solid", 2.2),
+}
 _GREY = "#555555"
 _WIDTH, _HEIGHT, _COLUMNS = 3.6, 2.9, 3
 # Inches for the legend's line, and for titles.
 _LEGEND, _TITLE = 0.35, 0.35
-_SETTINGS = {
+_SETTINGS: Any = {
     "svg.fonttype": "none", "svg.hashsalt": "rotlab", "font.family": "DejaVu Sans", "font.size": 9,
     "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
 }  # fmt: skip
@@ -63,6 +67,7 @@ def drawn(panels: Sequence[Panel], title: str, form: str) -> bytes:
 
 def _figure(panels: Sequence[Panel], title: str) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
@@ -72,8 +77,8 @@ def _figure(panels: Sequence[Panel], title: str) -> Figure:
     bottom = _LEGEND * math.ceil(len(names) / legend_columns) * 0.7 + 0.1
     top = _TITLE if title else 0.05
     height = rows * _HEIGHT + top + bottom
-    figure = Figure(figsize=(columns * _WIDTH, height), layout="constrained")
-    figure.get_layout_engine().set(rect=(0, bottom / height, 1, 1 - (top + bottom) / height))  # type: ignore[union-attr]
+    layout = ConstrainedLayoutEngine(rect=(0, bottom / height, 1, 1 - (top + bottom) / height))
+    figure = Figure(figsize=(columns * _WIDTH, height), layout=layout)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     entries: dict[str, Any] = {}
     for one, panel in zip(axes, panels, strict=False):
@@ -91,48 +96,40 @@ def _figure(panels: Sequence[Panel], title: str) -> Figure:
 
 def _legend_names(panels: Sequence[Panel]) -> list[str]:
     names = [line.name for panel in panels for line in panel.lines]
-    return list(dict.fromkeys(names + [name for panel in panels for name in panel.at_y]))
+    return list(dict.fromkeys(names + [name for panel in panels for name in (*panel.at_x, *panel.at_y)]))
 
 
 def _draw(axes: Axes, panel: Panel) -> dict[str, Any]:
     """Draw a panel; what stands in the legend by name."""
+    from matplotlib.ticker import MaxNLocator
+
     entries = {line.name: _draw_line(axes, line, panel.share) for line in panel.lines}
+    for name, x in panel.at_x.items():
+        entries[name] = axes.axvline(x, color=_GREY, linewidth=1, linestyle=(0, (2, 2)))
     for (name, y), dashes in zip(panel.at_y.items(), ((0, (1, 3)), (0, (6, 3))), strict=False):
         entries[name] = axes.axhline(y, color=_GREY, linewidth=1, linestyle=dashes)
     axes.set_title(panel.title, fontsize=8 if "\n" in panel.title else 10)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    axes.xaxis.get_major_locator().set_params(integer=True, nbins=6)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 4, 5, 10], integer=True))
     axes.grid(alpha=0.25, linewidth=0.5)
     if panel.share:
         axes.set_ylim(-0.04, 1.04)
     else:
         axes.set_yscale("log")
-    if panel.at_x is not None:
-        _draw_limit(axes, *panel.at_x)
     return entries
 
 
-def _draw_limit(axes: Axes, x: float, text: str) -> None:
-    """A vertical rule, named above the axes, where nothing is drawn."""
-    axes.axvline(x, color=_GREY, linewidth=1, linestyle=(0, (2, 2)))
-    low, high = axes.get_xlim()
-    side = "left" if x < (low + high) / 2 else "right"
-    axes.annotate(
-        text, (x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points", ha=side,
-        va="bottom", fontsize=7, color=_GREY,
-    )  # fmt: skip
-
-
 def _draw_line(axes: Axes, line: Line, share: bool) -> Any:
-    colour, marker, dashes = _LOOKS.get(line.look, _OTHER)
+    colour, marker, dashes, width = _LOOKS[line.look]
     # A marker at each of many evaluations would hide the curve.
     every = max(1, len(line.x) // 8)
-    look: dict[str, Any] = {"color": colour, "marker": marker, "markevery": every, "markersize": 4, "linewidth": 1.4}
+    look: dict[str, Any] = {"color": colour, "marker": marker, "markevery": every, "markersize": 4, "linewidth": width}
+    look["zorder"] = 3 - width / 10
     if line.style == "paper":
-        look |= {"markerfacecolor": "white", "markersize": 6, "linewidth": 0, "linestyle": "none", "zorder": 1.5}
+        look |= {"markerfacecolor": "white", "markersize": 6, "linewidth": 0, "linestyle": "none", "zorder": 2}
     elif line.style == "dashed":
-        look |= {"linewidth": 0.8, "markerfacecolor": "white", "linestyle": dashes}
+        look |= {"linewidth": width / 2, "markerfacecolor": "white", "linestyle": dashes}
     else:
         look |= {"linestyle": dashes}
     (drawn_line,) = axes.plot(line.x, line.y, **look)

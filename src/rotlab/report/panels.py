@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes with lines. at_x: a vertical rule with what it says; at_y: horizontal rules by name;
+    """Axes with lines. at_x, at_y: vertical and horizontal rules by name;
     share: whether y goes from 0 to 1, else it is logarithmic.
     """
 
@@ -44,7 +44,7 @@ class Panel:
     lines: tuple[Line, ...]
     task: str
     share: bool = False
-    at_x: tuple[float, str] | None = None
+    at_x: dict[str, float] = field(default_factory=dict)
     at_y: dict[str, float] = field(default_factory=dict)
 
 
@@ -85,9 +85,11 @@ def _accuracy(found: Findings, network: str) -> Plot:
         of_task = [cell for cell in cells if cell.key.task == task]
         for settings in sorted({cell.key.settings for cell in of_task}):
             chosen = [cell for cell in of_task if cell.key.settings == settings]
-            title = f"{task}\n{settings}" if settings else task
             lines = [line for method in METHODS for line in _accuracy_lines(chosen, network, task, method)]
-            at_x = _cot_limit(found.runs, network, task)
+            largest = _cot_limit(found.runs, network, task)
+            title = task if largest is None else f"{task} (CoT fits to {largest})"
+            title += f"\n{settings}" if settings else ""
+            at_x = {} if largest is None else {"largest of CoT": float(largest)}
             panels.append(Panel(title, _unit(task), "accuracy", tuple(lines), task, share=True, at_x=at_x))
     return Plot(f"accuracy-{network}", f"Accuracy of the {network} by difficulty", tuple(panels), network)
 
@@ -111,11 +113,10 @@ def _accuracy_lines(cells: Sequence[CellStatistics], network: str, task: str, me
     return lines
 
 
-def _cot_limit(runs: Sequence[Run], network: str, task: str) -> tuple[float, str] | None:
+def _cot_limit(runs: Sequence[Run], network: str, task: str) -> int | None:
     of_task = [run for run in runs if (run.architecture, run.task) == (network, task)]
     one = of_task[0]
-    largest = largest_of_cot(task, one.sampling, {run.difficulty for run in of_task}, one.context_limit)
-    return None if largest is None else (largest, f"CoT fits to {largest}")
+    return largest_of_cot(task, one.sampling, {run.difficulty for run in of_task}, one.context_limit)
 
 
 def _learning(runs: Sequence[Run], network: str) -> list[Plot]:
@@ -126,7 +127,7 @@ def _learning(runs: Sequence[Run], network: str) -> list[Plot]:
         panels = []
         for difficulty in sorted({run.difficulty for run in chosen}):
             lines = tuple(
-                Line(method, method, *zip(*run.curves[PROBLEM], strict=True))
+                _curve(run)
                 for method in METHODS
                 for run in chosen
                 if (run.difficulty, run.method) == (difficulty, method)
@@ -134,6 +135,11 @@ def _learning(runs: Sequence[Run], network: str) -> list[Plot]:
             panels.append(Panel(f"{task}-{difficulty}", "step", "accuracy", lines, task, share=True))
         made.append(Plot(f"learning-{network}-{task}", f"Learning curves, {network}, {task}", tuple(panels), network))
     return made
+
+
+def _curve(run: Run) -> Line:
+    steps, shares = zip(*run.curves[PROBLEM], strict=True)
+    return Line(run.method, run.method, steps, shares)
 
 
 def _lengths(lengths: Sequence[CellLengths]) -> Plot:

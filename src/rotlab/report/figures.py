@@ -19,7 +19,7 @@ MISSING = "no figures: they need matplotlib (pip install 'rotlab[report]')"
 # each other, the thicker and more solid one is below: the last number is the width.
 _LOOKS = {
     "wt": ("#D55E00", "s", (0, (1, 1)), 1.4),
-    "cot": ("#0072B2", "^", (0, (4, 2)), 1.6),
+    "cot": ("#0072B2", "^", (0, (3, 3)), 1.6),
     "rot": ("#009E73", "o", "solid", 2.2),
 }
 _GREY = "#555555"

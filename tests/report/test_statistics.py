@@ -66,7 +66,9 @@ def test_seeds_of_a_cell_together(tmp_path: Path) -> None:
     make_run(tmp_path, "task=mul", "difficulty=8", "method=wt", "seed=4", status=FAILED)
     make_run(tmp_path, "task=mul", "difficulty=8", "method=rot")
     wt, rot = sorted(cells(tmp_path), key=lambda cell: cell.key.method, reverse=True)
-    assert (wt.n, wt.mean, wt.deviation) == (3, pytest.approx(0.5), pytest.approx(0.1))
+    assert wt.n == 3
+    assert wt.mean == pytest.approx(0.5)
+    assert wt.deviation == pytest.approx(0.1)
     assert (wt.low, wt.high) == pytest.approx((0.25159, 0.74841), abs=5e-5)
     assert wt.uncounted == {"failed": 1, "running": 1}
     assert wt.difference == pytest.approx(0.5 - 0.340)

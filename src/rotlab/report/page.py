@@ -27,7 +27,7 @@ from rotlab.report.text import Table, is_number
 from rotlab.tasks import METHODS, TASKS
 
 _FILTERED = ("network", "task", "method")
-_WIDE = frozenset(("remarks", "settings", "reason", "standing", "wrong samples"))
+_WIDE = frozenset(("run", "directory", "remarks", "settings", "reason", "standing", "wrong samples"))
 _MOST_SAMPLES = 50
 # Nothing is fetched: what the page needs stands in it.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -125,7 +125,11 @@ def _html_table(columns: Sequence[str], cells: Sequence[Sequence[str]], attribut
     )
     rows = []
     for row, of_row in zip(cells, attributes, strict=True):
-        content = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in zip(kinds, row, strict=True))
+        # Where the page is narrow a row's cells stand below each other, each with its label.
+        content = "".join(
+            f'<td class="{kind}" data-label="{escape(column)}">{cell}</td>'
+            for kind, column, cell in zip(kinds, columns, row, strict=True)
+        )
         rows.append(f"<tr data-filtered{of_row}>{content}</tr>\n")
     head = f"<thead><tr>{heads}</tr></thead>"
     region = '<div class="scroll" tabindex="0" role="region" aria-label="table">'

@@ -72,6 +72,22 @@ def test_a_manifest_without_a_cell_is_damaged(tmp_path: Path) -> None:
         collect([tmp_path])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"name": "mul"', '"name": "../mul"', "describes no run"),
+        ('"difficulty": 8', '"difficulty": "8"', "describes no run"),
+        ('"right": 500', '"right": 5000', "more right problems than problems"),
+    ],
+)
+def test_an_impossible_manifest_is_damaged(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    path = make_run(tmp_path, "task=mul", "difficulty=8") / "manifest.json"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ValueError, match=reason):
+        collect([tmp_path])
+
+
 def test_an_empty_run_directory_is_named(tmp_path: Path) -> None:
     make_run(tmp_path, *ADD)
     (tmp_path / "add-8-rot-transformer-s9-0123abcd").mkdir()

@@ -46,7 +46,8 @@ def page(found: Findings, plots: Sequence[Plot], out: Path) -> str:
     if found.lengths:
         words = _paragraphs(LENGTHS_LEGEND)
         parts.append(_section("Context lengths and tokens of a problem", *words, _table(lengths_table(found.lengths))))
-    parts.append(_section("Runs", _runs(found.runs, out)))
+    mistakes = ("The first mistake in a wrong sample stands as [written|right].",)
+    parts.append(_section("Runs", *_paragraphs(mistakes), _runs(found.runs, out)))
     if found.collection.problems:
         parts.append(_section("Left out", _table(problem_table(found.collection.problems))))
     return _document(found, parts)
@@ -168,8 +169,7 @@ def _samples(run: Run) -> str:
         return ""
     items = "".join(f"<li>{_sample(sample)}</li>" for sample in run.samples[:_MOST_SAMPLES])
     step = escape(run.samples[0].get("step", ""))
-    summary = f"{len(run.samples)} of step {step}; mistakes as [written|right]"
-    return f"<details><summary>{summary}</summary><ol>{items}</ol></details>"
+    return f"<details><summary>{len(run.samples)} of step {step}</summary><ol>{items}</ol></details>"
 
 
 def _sample(sample: Mapping[str, str]) -> str:

@@ -146,8 +146,11 @@ def _run(
         numbers = (config["difficulty"], architecture["context_limit"], config["seed"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"{NAME} describes no run (its configuration lacks {error})") from error
-    if not (all(isinstance(one, str) for one in names) and all(isinstance(one, int) for one in numbers)):
+    # Names become parts of file names.
+    if not (all(re.fullmatch(r"[\w-]+", str(one)) for one in names) and all(isinstance(one, int) for one in numbers)):
         raise ValueError(f"{NAME} describes no run (its configuration holds {names + numbers})")
+    if not all(0 <= one["right"] <= one["problems"] for one in manifest.evaluations):
+        raise ValueError(f"{NAME} has more right problems than problems")
     return Run(
         label, directory, manifest, task=names[0], sampling=names[1], difficulty=numbers[0], method=names[2],
         architecture=names[3], context_limit=numbers[1], seed=numbers[2], settings=dict(_flat(config)), curves=curves,

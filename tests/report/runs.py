@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from rotlab.config import run_name
@@ -11,13 +13,20 @@ from rotlab.training.manifest import FINISHED, Manifest
 from tests.config.compose import build
 
 PROBLEMS = 1000
+# Composing one takes a while, and tests share them.
+_config = cache(build)
 
 
 def make_run(
-    folder: Path, *overrides: str, right: Sequence[int] = (500, 1000), status: str = FINISHED, name: str | None = None
+    folder: Path,
+    *overrides: str,
+    seed: int = 0,
+    right: Sequence[int] = (500, 1000),
+    status: str = FINISHED,
+    name: str | None = None,
 ) -> Path:
     """A run of some steps that got so many of 1000 test problems right at its evaluations; its directory."""
-    config = build(*overrides)
+    config = replace(_config(*overrides), seed=seed)
     manifest = Manifest.of(config)
     manifest.evaluations = [{"step": 100 * (i + 1), "right": one, "problems": PROBLEMS} for i, one in enumerate(right)]
     manifest.step, manifest.status = 100 * len(right), status

@@ -30,10 +30,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work") / "runs"
     for difficulty, method in ((4, "wt"), (4, "rot"), (5, "rot")):
         for seed, right in enumerate((700, 650)):
-            cell = (f"difficulty={difficulty}", f"method={method}", f"seed={seed}")
-            make_run(folder, "task=mul", *cell, right=[100, 400, right])
-    make_run(folder, "task=mul", "difficulty=5", "method=rot", "seed=2", status=INTERRUPTED)
-    make_run(folder, "task=mul", "difficulty=5", "method=rot", "seed=2", status=INTERRUPTED, name="copy")
+            cell = (f"difficulty={difficulty}", f"method={method}")
+            make_run(folder, "task=mul", *cell, seed=seed, right=[100, 400, right])
+    make_run(folder, "task=mul", "difficulty=5", "method=rot", seed=2, status=INTERRUPTED)
+    make_run(folder, "task=mul", "difficulty=5", "method=rot", seed=2, status=INTERRUPTED, name="copy")
     (make_run(folder, "task=sub", "difficulty=5") / "manifest.json").write_text("{}")
     make_run(folder, "task=sub", "difficulty=4", "architecture=lstm", right=[20, 994])
     return folder

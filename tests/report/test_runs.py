@@ -23,7 +23,7 @@ def reasons(collection: Collection, folder: Path) -> dict[str, str]:
 
 
 def test_a_run_as_its_directory_tells(tmp_path: Path) -> None:
-    directory = make_run(tmp_path / "deep" / "er", *ADD, "method=wt", "seed=3", right=[100, 250])
+    directory = make_run(tmp_path / "deep" / "er", *ADD, "method=wt", seed=3, right=[100, 250])
     [one] = collect([tmp_path]).runs
     assert (one.task, one.difficulty, one.method, one.architecture, one.seed) == ("add", 8, "wt", "transformer", 3)
     assert (one.sampling, one.context_limit, one.finished) == ("log_uniform", 2048, True)
@@ -54,8 +54,8 @@ def test_a_trained_run_can_be_read(tmp_path: Path) -> None:
     ],
 )
 def test_missing_and_damaged_runs_are_named(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
-    make_run(tmp_path, *ADD, "seed=0")
-    damaged = make_run(tmp_path, *ADD, "seed=1")
+    make_run(tmp_path, *ADD, seed=0)
+    damaged = make_run(tmp_path, *ADD, seed=1)
     (damaged / name).unlink()
     if content is not None:
         (damaged / name).write_bytes(content)

@@ -61,9 +61,9 @@ def test_the_interval_of_three_seeds() -> None:
 
 def test_seeds_of_a_cell_together(tmp_path: Path) -> None:
     for seed, right in enumerate((400, 500, 600)):
-        make_run(tmp_path, "task=mul", "difficulty=8", "method=wt", f"seed={seed}", right=[300, right])
-    make_run(tmp_path, "task=mul", "difficulty=8", "method=wt", "seed=3", status=RUNNING)
-    make_run(tmp_path, "task=mul", "difficulty=8", "method=wt", "seed=4", status=FAILED)
+        make_run(tmp_path, "task=mul", "difficulty=8", "method=wt", seed=seed, right=[300, right])
+    make_run(tmp_path, "task=mul", "difficulty=8", "method=wt", seed=3, status=RUNNING)
+    make_run(tmp_path, "task=mul", "difficulty=8", "method=wt", seed=4, status=FAILED)
     make_run(tmp_path, "task=mul", "difficulty=8", "method=rot")
     wt, rot = sorted(cells(tmp_path), key=lambda cell: cell.key.method, reverse=True)
     assert wt.n == 3
@@ -79,7 +79,7 @@ def test_seeds_of_a_cell_together(tmp_path: Path) -> None:
 
 def test_seeds_that_all_agree_have_the_interval_of_one(tmp_path: Path) -> None:
     for seed in range(2):
-        make_run(tmp_path, "task=add", "difficulty=8", "method=wt", f"seed={seed}", right=[900])
+        make_run(tmp_path, "task=add", "difficulty=8", "method=wt", seed=seed, right=[900])
     [cell] = cells(tmp_path)
     assert cell.deviation == 0
     assert (cell.low, cell.high) == count_interval(900, 1000)
@@ -90,8 +90,8 @@ def test_other_settings_are_another_cell(tmp_path: Path) -> None:
     add = ("task=add", "difficulty=8", "method=rot")
     make_run(tmp_path, *add, "task.sampling=uniform")
     make_run(tmp_path, *add)
-    make_run(tmp_path, *add, "recipe=fast", "seed=1")
-    make_run(tmp_path, *add, "recipe=fast", "seed=2", "trainer.threads=2")
+    make_run(tmp_path, *add, "recipe=fast", seed=1)
+    make_run(tmp_path, *add, "recipe=fast", "trainer.threads=2", seed=2)
     assert sorted((cell.key.settings, cell.n) for cell in cells(tmp_path)) == [
         ("recipe=fast", 2),
         ("recipe=paper task.sampling=log_uniform", 1),

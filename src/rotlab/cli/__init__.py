@@ -16,6 +16,7 @@ COMMANDS = {
     "solve": "answer questions by the recursion of a trained network, and show it",
     "evaluate": "judge a trained network on a test set",
     "dashboard": "make a report and a workspace in a W&B project, or write them down",
+    "report": "collect runs into tables, figures and a page, beside the paper's accuracies",
     "export": "copy a trained network without what resuming needs, in half the space",
     "bench": "measure how fast this machine makes data and evaluates",
     "warm": "compile everything once, so that later starts are fast",

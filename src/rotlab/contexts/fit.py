@@ -16,7 +16,7 @@ from rotlab.rng import FIT
 from rotlab.tasks import Sampler
 
 CONTEXTS = 10_000
-_FIT_SEED = 0
+FIT_SEED = 0
 # Contexts between two looks at the clock, and seconds until the first word.
 _STEP, _PATIENCE = 5, 4.0
 
@@ -52,7 +52,7 @@ def _look(sampler: Sampler, difficulty: int, method: str, limit: int) -> Fit:
     longest, told = 0, time.monotonic() + _PATIENCE
     for start in range(0, CONTEXTS, _STEP):
         try:
-            _, job = drawer.batch(_FIT_SEED, FIT, start, start + _STEP, stop_at_overlong=True)
+            _, job = drawer.batch(FIT_SEED, FIT, start, start + _STEP, stop_at_overlong=True)
         except TooLarge:
             return Fit(False, 0, exact=False)
         longest = max(longest, int(job[LONGEST]))

@@ -56,7 +56,7 @@ class Batch(NamedTuple):
 
 
 @compiled
-def _draw_problem(memo: Memo, draw: Draw, job: Job) -> int:
+def draw_problem(memo: Memo, draw: Draw, job: Job) -> int:
     """Have the emptied memo hold the next draw of problem job[INDEX] in text[START:cursor]."""
     if job[TRIES] >= MOST_TRIES:
         return FAILED
@@ -118,7 +118,7 @@ def fill(memo: Memo, held_out: Memo, batch: Batch, draw: Draw, job: Job, said: i
     first = job[END] - (batch.offsets.size - 1)
     while job[INDEX] < job[END]:
         if job[PHASE] == FRESH:
-            status = _draw_problem(memo, draw, job)
+            status = draw_problem(memo, draw, job)
             if status != DONE:
                 return status
         if job[PHASE] == SAMPLED and not _begin_problem(memo, held_out, job):

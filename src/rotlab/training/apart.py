@@ -21,7 +21,7 @@ from rotlab.training.lock import locked
 from rotlab.training.manifest import Manifest, complete_run, read_manifest
 from rotlab.training.signals import passed_on
 
-# What the last process of a job printed, tracebacks included.
+# What the processes of a job printed, one after another, tracebacks included.
 LOG = "job.log"
 
 
@@ -52,7 +52,7 @@ def _child(config: Config, log: Path) -> tuple[int, str, int | None]:
     with subprocess.Popen(
         [sys.executable, "-m", "rotlab.training.job_process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-    ) as child, passed_on(child.send_signal) as heard, log.open("w", encoding="utf-8") as kept:  # fmt: skip
+    ) as child, passed_on(child.send_signal) as heard, log.open("a", encoding="utf-8") as kept:  # fmt: skip
         assert child.stdin is not None
         assert child.stdout is not None
         with suppress(BrokenPipeError):  # it has ended already, and its exit code tells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import resource
@@ -171,6 +172,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     """A limit on the size of files stands in for it; afterwards the same command goes on."""
     overrides = tiny_overrides(tmp_path, *LONG)
     command = [sys.executable, str(ROOT / "train.py"), *overrides]
+    importlib.import_module("matplotlib.font_manager")  # which torchmetrics imports, and keeps a file at the first time
 
     def full() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments[:1] == ["train"]:
         return int(import_module("rotlab.cli.train").run_overrides(arguments[1:]))
     parser = argparse.ArgumentParser(prog="rotlab", description="Recursion of Thought experiments.")
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("-V", "--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")

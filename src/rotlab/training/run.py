@@ -47,6 +47,7 @@ _NO_WARNINGS = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning's own use of torch
     r"The 'train_dataloader' does not have many workers",  # see `workers_for`
     r"Total length of `\w+` across ranks is zero",  # only the last step's evaluation was left to do
+    r"The `srun` command is available",  # one process is what we start on a cluster
     r"LSTM with projections is not supported with oneDNN",  # and the default implementation is right
 )
 

@@ -217,17 +217,20 @@ def test_what_cant_be_a_runs_directory_is_said(tmp_path: Path, make: Callable[[P
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="kills by /proc")
 def test_wandb_has_what_a_killed_process_took_with_it(tmp_path: Path) -> None:
-    overrides = tiny_overrides(tmp_path, *LONG, "trainer.log_every_n_steps=1")
+    # Long enough not to have ended when the signal comes.
+    steps = ("recipe.max_steps=900", "evaluation.every_n_steps=30", "trainer.log_every_n_steps=1")
+    overrides = tiny_overrides(tmp_path, *steps)
     overrides = [one for one in overrides if not one.startswith("logger.wandb")]
     command = [sys.executable, str(ROOT / "train.py"), *overrides, "logger.wandb.mode=offline"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        assert any(line.startswith("evaluation at step 6") for line in process.stdout)
+        assert any(line.startswith("evaluation at step 60") for line in process.stdout)
         process.kill()
+    assert process.returncode == -signal.SIGKILL
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     sent = {step for one in read_runs(tmp_path) for step, _ in one.series("eval/problem")}
-    assert sent == {3, 6, 9, 12}
+    assert sent == set(range(30, 901, 30))
 
 
 def test_a_checkpoint_that_was_not_yet_named_last_becomes_it(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import resource
@@ -172,12 +171,16 @@ def test_a_full_disk(tmp_path: Path) -> None:
     """A limit on the size of files stands in for it; afterwards the same command goes on."""
     overrides = tiny_overrides(tmp_path, *LONG)
     command = [sys.executable, str(ROOT / "train.py"), *overrides]
-    importlib.import_module("matplotlib.font_manager")  # which torchmetrics imports, and keeps a file at the first time
+    # Torchmetrics imports matplotlib, which keeps a list of fonts at the first time.
+    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "matplotlib")}
+    subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True)
 
     def full() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=full, timeout=120, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, preexec_fn=full, timeout=120, check=False
+    )
     assert done.returncode == 1, done.stderr
     assert done.stderr.count("\n") == 1
     assert "File too large; the run stands at step 0, and the same command goes on once there is room" in done.stderr

@@ -46,7 +46,7 @@ def tree(solution: Solution, method: str, most: int, width: int) -> Tree:
 
 
 def _label(asked: Asked, method: str, again: bool, failure: str | None = None) -> str:
-    """A context, red from where the rules write another token; why it has no answer."""
+    """A context, the first token that the rules write otherwise as [written|right]; why it has no answer."""
     node = asked.node
     mark = "[yellow]TAIL[/] " if asked.tail else ""
     failure = failure or node.failure or ("" if node.settled else "given up")
@@ -60,5 +60,6 @@ def _label(asked: Asked, method: str, again: bool, failure: str | None = None) -
     alike = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(written, right, strict=False))))
     text = escape(notation(written[:alike]))
     if alike < len(written):
-        text += f" [red]{escape(notation(written[alike:]))}[/], right is {escape(notation(right[alike:]))}"
+        wrong, due = notation(written[alike : alike + 1]), notation(right[alike : alike + 1]) or "nothing"
+        text += f" [red]{escape(f'[{wrong}|{due}]')}[/] {escape(notation(written[alike + 1 :]))}".rstrip()
     return f"{mark}{text.lstrip()}{why}"

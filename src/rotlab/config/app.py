@@ -22,6 +22,8 @@ from rotlab.config.sweep import FAILED, REFUSED, Job, sweep
 
 Run = Callable[[Config], object]
 
+STOPPED = 130  # the exit code of what Ctrl-C ended, as shells have it
+
 
 def launch(run: Run, argv: list[str] | None = None, job: Job | None = None) -> int:
     """Call `run` with the configuration that `argv` (default: the process's arguments) describes.
@@ -49,6 +51,8 @@ def launch(run: Run, argv: list[str] | None = None, job: Job | None = None) -> i
     except RunFailed as error:
         print(f"error: {error}", file=sys.stderr)
         return FAILED
+    except KeyboardInterrupt:  # before a run listens itself
+        return STOPPED
 
 
 def configured(*overrides: str) -> Config:

@@ -61,8 +61,12 @@ def sweep(job: Job, command: Command) -> int:
         overrides = [*command.overrides, *command.search(), "hydra.mode=MULTIRUN"]
         app = GlobalHydra.instance().hydra
         assert app is not None
+        so_far: list[Ended] = []
         try:
-            returned = app.multirun(command.config_name, partial(_ended, job), overrides)
+            returned = app.multirun(command.config_name, partial(_ended, job, so_far), overrides)
+        except (SystemExit, KeyboardInterrupt):
+            print(f"{table(so_far)} so far; the same command goes on", flush=True)
+            raise
         except HydraException as error:
             raise ConfigError(first_line(error)) from error
         except Exception as error:
@@ -94,7 +98,8 @@ def table(ended: Iterable[Ended]) -> str:
     ]
     statuses = [row[1] for row in rows[1:]]
     counts = ", ".join(f"{statuses.count(status):,} {status}" for status in dict.fromkeys(statuses))
-    return "\n".join([*lines, f"{len(statuses):,} jobs: {counts}"])
+    jobs = "1 job" if len(statuses) == 1 else f"{len(statuses):,} jobs"
+    return "\n".join([*lines, f"{jobs}: {counts}" if counts else jobs])
 
 
 def _first_jobs(command: Command) -> list[list[str]]:
@@ -119,8 +124,11 @@ def _first_jobs(command: Command) -> list[list[str]]:
     return [[values[job % len(values)] for values in choices] for job in range(longest)]
 
 
-def _ended(job: Job, job_config: DictConfig) -> Ended:
-    """One job. A failure is shown at once: Hydra shows the first one only, and only at the end."""
+def _ended(job: Job, so_far: list[Ended], job_config: DictConfig) -> Ended:
+    """One job; `so_far` takes how it ended, where this is the sweep's own process.
+
+    A failure is shown at once: Hydra shows the first one only, and only at the end.
+    """
     hydras = HydraConfig.get()
     overrides = " ".join(hydras.overrides.task)
     title = f"job {hydras.job.num} ({overrides})"
@@ -145,4 +153,5 @@ def _ended(job: Job, job_config: DictConfig) -> Ended:
     if ended.status != FINISHED:
         kind = "note" if ended.status == DOES_NOT_FIT else "error"
         print(f"{kind}: {title}: {ended.reason}", file=sys.stderr, flush=True)
-    return replace(ended, name=name, overrides=overrides)
+    so_far.append(replace(ended, name=name, overrides=overrides))
+    return so_far[-1]

@@ -118,9 +118,24 @@ def _remarks(cell: CellStatistics, found: Findings) -> str:
         remarks.append(f"{cell.unclear} of {cell.n} with too few evaluations to tell a plateau")
     if cell.uncounted:
         remarks.append("not counted: " + ", ".join(f"{n} {status}" for status, n in cell.uncounted.items()))
+    if others := _other_trainings(cell, found):
+        remarks.append(f"not the paper's training ({'; '.join(others)})")
     if (key.architecture, key.task, key.difficulty, key.method) in found.overlong:
         remarks.append(OVER)
     return "; ".join(remarks)
+
+
+def _other_trainings(cell: CellStatistics, found: Findings) -> list[str]:
+    """How the finished runs of a cell were trained, where that wasn't the paper's recipe to its end."""
+    key, trainings = cell.key, set()
+    for run in found.runs:
+        if run.finished and (run.architecture, run.task, run.difficulty, run.method) == (
+            key.architecture, key.task, key.difficulty, key.method
+        ):  # fmt: skip
+            recipe, steps = run.settings.get("recipe.name"), run.settings.get("recipe.max_steps")
+            if (recipe, steps) != ("paper", run.settings.get("architecture.paper_schedule.max_steps")):
+                trainings.add(f"recipe={recipe}, {steps:,} steps")
+    return sorted(trainings)
 
 
 def solved_table(found: Findings) -> Table:

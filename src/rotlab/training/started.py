@@ -38,6 +38,8 @@ def _code(train: Callable[[Config], object], told: bool) -> int:
         return REFUSED if isinstance(error, ConfigError) else FAILED
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else FAILED if stop.code else 0
+    except KeyboardInterrupt:  # before the run listens itself
+        return 128 + signal.SIGINT
     except Exception:
         traceback.print_exc()
         return FAILED

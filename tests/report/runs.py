@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from rotlab.config import run_name
-from rotlab.training.manifest import FINISHED, Manifest
+from rotlab.config.status import FINISHED
+from rotlab.training.manifest import Manifest
 from tests.config.compose import build
 
 PROBLEMS = 1000

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 import pytest
 
 from rotlab.cli import main
+from rotlab.config.status import INTERRUPTED
 from rotlab.report.lengths import lengths
 from rotlab.report.panels import plots
 from rotlab.report.runs import collect
 from rotlab.report.tables import findings, sections
 from rotlab.report.text import Section, Table, latex, markdown
 from rotlab.report.write import write_report
-from rotlab.training.manifest import INTERRUPTED
 from tests.report.runs import make_run
 
 _VOID = {"meta", "img", "input", "br"}

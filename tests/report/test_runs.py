@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rotlab.config.status import FAILED, INTERRUPTED, RUNNING
 from rotlab.report.runs import Collection, collect
-from rotlab.training.manifest import FAILED, INTERRUPTED, RUNNING, Manifest
+from rotlab.training.manifest import Manifest
 from rotlab.training.run import run
 from tests.package_copy import run_python
 from tests.report.runs import make_run

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rotlab.config.sweep import DOES_NOT_FIT
+from rotlab.config.status import DOES_NOT_FIT, FAILED, RUNNING
 from rotlab.report.intervals import beta_cdf, count_interval, deviation, student_interval, t_quantile
 from rotlab.report.limits import largest_of_cot, without_runs
 from rotlab.report.paper import paper_difficulties, paper_results
 from rotlab.report.runs import collect
 from rotlab.report.statistics import CellStatistics, largest_solved, plateaued, statistics
 from rotlab.report.tables import cell_table, findings, share, solved_table, unfinished_table
-from rotlab.training.manifest import FAILED, RUNNING
 from tests.report.runs import make_run
 
 
@@ -185,3 +184,11 @@ def test_what_a_sweep_refused_for_its_length_is_no_run_that_failed(tmp_path: Pat
     rows = {row[4]: row[5:] for row in cell_table(found).rows}
     assert rows["cot"] == ("does not fit", "0", "", "", "", "")
     assert unfinished_table(found.runs).rows == ()
+
+
+def test_training_that_is_not_the_paper_s_is_remarked_where_it_was(tmp_path: Path) -> None:
+    make_run(tmp_path, "task=mul", "difficulty=4", right=(900, 900, 900))
+    make_run(tmp_path, "task=mul", "difficulty=4", "recipe=fast", "recipe.max_steps=3000", right=(900, 900, 900))
+    remarks = {row[2]: row[-1] for row in cell_table(findings(collect([tmp_path]))).rows if row[4] == "rot"}
+    assert sorted(remarks.values()) == ["", "not the paper's training (recipe=fast, 3,000 steps)"]
+    assert remarks["recipe=paper"] == ""

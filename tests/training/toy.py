@@ -14,7 +14,8 @@ from lightning.pytorch.core.optimizer import LightningOptimizer
 from lightning.pytorch.loggers import Logger
 from torch.utils.data import DataLoader, TensorDataset
 
-from rotlab.training.manifest import FINISHED, Manifest
+from rotlab.config.status import FINISHED
+from rotlab.training.manifest import Manifest
 
 
 class Toy(pl.LightningModule):

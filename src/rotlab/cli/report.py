@@ -19,7 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report; print its files, and on stderr what is left out. Raises ValueError where there is no run."""
-    from rotlab.config.sweep import DOES_NOT_FIT
     from rotlab.report.figures import MISSING, available
     from rotlab.report.lengths import lengths, paper_cells
     from rotlab.report.runs import collect
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     for problem in collection.problems:
         print(f"left out: {problem.label}: {problem.reason}", file=sys.stderr)
     for one in collection.runs:
-        if not one.finished and one.manifest.status != DOES_NOT_FIT:
+        if one.fits and not one.finished:
             print(f"not counted: {one.label}: {one.standing}", file=sys.stderr)
     if not available():
         print(MISSING, file=sys.stderr)

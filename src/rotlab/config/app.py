@@ -6,6 +6,7 @@ launcher, so that its plugins work; flags that only print go to `hydra.main`.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 
@@ -21,8 +22,6 @@ from rotlab.config.schema import Config
 from rotlab.config.sweep import FAILED, REFUSED, Job, sweep
 
 Run = Callable[[Config], object]
-
-STOPPED = 130  # the exit code of what Ctrl-C ended, as shells have it
 
 
 def launch(run: Run, argv: list[str] | None = None, job: Job | None = None) -> int:
@@ -52,7 +51,7 @@ def launch(run: Run, argv: list[str] | None = None, job: Job | None = None) -> i
         print(f"error: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:  # before a run listens itself
-        return STOPPED
+        return 128 + signal.SIGINT
 
 
 def configured(*overrides: str) -> Config:

@@ -17,6 +17,7 @@ from hydra.core.utils import JobReturn
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
+from rotlab.config import status
 from rotlab.config.build import first_line, from_hydra
 from rotlab.config.checks import ConfigError, DoesNotFit, RunFailed
 from rotlab.config.command import Command, composed, session, swept_by_presets, tagged
@@ -29,15 +30,10 @@ REFUSED = 2  # the exit code of a command that can't be carried out as it was gi
 FAILED = 1
 _MOST_COMPOSED = 20  # jobs of a sweep that are composed before the first starts, at a fifth of a second each
 
-FINISHED, DOES_NOT_FIT = "finished", "does not fit"
-
 
 @dataclass(frozen=True)
 class Ended:
-    """How a job ended: finished, failed, interrupted, refused or does not fit; why, or at what; its exit code.
-
-    A cell that doesn't fit the window is a result, not a failure.
-    """
+    """How a job ended, as `config.status` names it; why, or at what; its exit code."""
 
     status: str
     reason: str = ""
@@ -97,7 +93,7 @@ def table(ended: Iterable[Ended]) -> str:
         for row in rows
     ]
     statuses = [row[1] for row in rows[1:]]
-    counts = ", ".join(f"{statuses.count(status):,} {status}" for status in dict.fromkeys(statuses))
+    counts = ", ".join(f"{statuses.count(one):,} {one}" for one in dict.fromkeys(statuses))
     jobs = "1 job" if len(statuses) == 1 else f"{len(statuses):,} jobs"
     return "\n".join([*lines, f"{jobs}: {counts}" if counts else jobs])
 
@@ -140,18 +136,18 @@ def _ended(job: Job, so_far: list[Ended], job_config: DictConfig) -> Ended:
         name = run_name(config)
         require_writable(config)
         found = job(config)
-        ended = found if isinstance(found, Ended) else Ended(FINISHED)
+        ended = found if isinstance(found, Ended) else Ended(status.FINISHED)
     except DoesNotFit as error:
-        ended = Ended(DOES_NOT_FIT, str(error))
+        ended = Ended(status.DOES_NOT_FIT, str(error))
     except ConfigError as error:
-        ended = Ended("refused", str(error), REFUSED)
+        ended = Ended(status.REFUSED, str(error), REFUSED)
     except RunFailed as error:
-        ended = Ended("failed", str(error), FAILED)
+        ended = Ended(status.FAILED, str(error), FAILED)
     except Exception as error:
         traceback.print_exc()
-        ended = Ended("failed", f"{type(error).__name__}: {error}", FAILED)
-    if ended.status != FINISHED:
-        kind = "note" if ended.status == DOES_NOT_FIT else "error"
+        ended = Ended(status.FAILED, f"{type(error).__name__}: {error}", FAILED)
+    if ended.status != status.FINISHED:
+        kind = "note" if ended.status == status.DOES_NOT_FIT else "error"
         print(f"{kind}: {title}: {ended.reason}", file=sys.stderr, flush=True)
     so_far.append(replace(ended, name=name, overrides=overrides))
     return so_far[-1]

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rotlab.training.manifest import FINISHED, NAME, Manifest, read_manifest
+from rotlab.config.status import DOES_NOT_FIT, FINISHED
+from rotlab.training.manifest import NAME, Manifest, read_manifest
 
 METRICS, SAMPLES = "metrics.csv", "wrong_samples.jsonl"
 _HEADER = "step,name,value"
@@ -44,6 +45,18 @@ class Run:
     def finished(self) -> bool:
         """Whether it counts in the means."""
         return self.manifest.status == FINISHED and self.manifest.accuracy is not None
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is a run at all: a sweep notes a cell whose contexts don't fit as one."""
+        return self.manifest.status != DOES_NOT_FIT
+
+    @property
+    def training(self) -> str:
+        """Recipe and steps where they aren't the paper's; empty where they are."""
+        recipe, steps = self.settings.get("recipe.name"), self.manifest.max_steps
+        its_own = (recipe, steps) != ("paper", self.settings.get("architecture.paper_schedule.max_steps"))
+        return f"recipe={recipe}, {steps:,} steps" if its_own else ""
 
     @property
     def standing(self) -> str:

@@ -40,7 +40,8 @@ class CellKey:
 class CellStatistics:
     """The finished runs of a cell. deviation: None for one run. low, high: the 95 % interval, see `interval`.
 
-    rising: how many had not plateaued; unclear: of how many that can't be told; uncounted: other runs by status.
+    rising: how many had not plateaued; unclear: of how many that can't be told; trainings: those that aren't
+    the paper's; uncounted: other runs by status.
     """
 
     key: CellKey
@@ -51,6 +52,7 @@ class CellStatistics:
     high: float | None = None
     rising: int = 0
     unclear: int = 0
+    trainings: tuple[str, ...] = ()
     uncounted: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -133,7 +135,8 @@ def _of_cell(key: CellKey, runs: Sequence[Run]) -> CellStatistics:
     plateaus = [plateaued(run.manifest.evaluations) for run in counted]
     return CellStatistics(
         key, shares, math.fsum(shares) / len(shares), deviation(shares) if len(shares) > 1 else None, low, high,
-        rising=plateaus.count(False), unclear=plateaus.count(None), uncounted=uncounted,
+        rising=plateaus.count(False), unclear=plateaus.count(None),
+        trainings=tuple(sorted({run.training for run in counted} - {""})), uncounted=uncounted,
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rotlab.config.sweep import DOES_NOT_FIT
 from rotlab.report.lengths import CellLengths, Spread
 from rotlab.report.limits import overlong, without_runs
 from rotlab.report.paper import paper_results
@@ -57,7 +56,7 @@ class Findings:
 def findings(collection: Collection, lengths: Sequence[CellLengths] | None = None) -> Findings:
     """What the runs say, in the order of the tables."""
     # A job of a sweep that was refused for its length is a cell without runs.
-    trained = [run for run in collection.runs if run.manifest.status != DOES_NOT_FIT]
+    trained = [run for run in collection.runs if run.fits]
     cells = sorted(statistics(trained), key=lambda cell: order(cell.key))
     others = without_runs(collection.runs, cells)
     return Findings(
@@ -118,24 +117,11 @@ def _remarks(cell: CellStatistics, found: Findings) -> str:
         remarks.append(f"{cell.unclear} of {cell.n} with too few evaluations to tell a plateau")
     if cell.uncounted:
         remarks.append("not counted: " + ", ".join(f"{n} {status}" for status, n in cell.uncounted.items()))
-    if others := _other_trainings(cell, found):
-        remarks.append(f"not the paper's training ({'; '.join(others)})")
+    if cell.trainings:
+        remarks.append(f"not the paper's training ({'; '.join(cell.trainings)})")
     if (key.architecture, key.task, key.difficulty, key.method) in found.overlong:
         remarks.append(OVER)
     return "; ".join(remarks)
-
-
-def _other_trainings(cell: CellStatistics, found: Findings) -> list[str]:
-    """How the finished runs of a cell were trained, where that wasn't the paper's recipe to its end."""
-    key, trainings = cell.key, set()
-    for run in found.runs:
-        if run.finished and (run.architecture, run.task, run.difficulty, run.method) == (
-            key.architecture, key.task, key.difficulty, key.method
-        ):  # fmt: skip
-            recipe, steps = run.settings.get("recipe.name"), run.settings.get("recipe.max_steps")
-            if (recipe, steps) != ("paper", run.settings.get("architecture.paper_schedule.max_steps")):
-                trainings.add(f"recipe={recipe}, {steps:,} steps")
-    return sorted(trainings)
 
 
 def solved_table(found: Findings) -> Table:
@@ -176,8 +162,7 @@ def _largest(means: Mapping[int, float]) -> str:
 
 def unfinished_table(runs: Sequence[Run]) -> Table:
     """The runs that don't count, and how far they are."""
-    counted = (run for run in runs if not run.finished and run.manifest.status != DOES_NOT_FIT)
-    rows = tuple((run.label, run.standing) for run in counted)
+    rows = tuple((run.label, run.standing) for run in runs if run.fits and not run.finished)
     return Table("", ("run", "standing"), rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 # Columns of words, to the left; all others hold numbers.
@@ -59,14 +59,24 @@ def is_number(column: str) -> bool:
     return column not in _WORDS
 
 
+def _parts(
+    sections: Sequence[Section], heading: Callable[[str], str], subheading: Callable[[str], str],
+    words: Callable[[str], str], table: Callable[[Table], str],
+) -> Iterator[str]:  # fmt: skip
+    """Headings, words and tables in a document's order, each as its language writes it."""
+    for section in sections:
+        yield heading(section.title)
+        yield from map(words, section.words)
+        for one in section.tables:
+            if one.title:
+                yield subheading(one.title)
+            yield table(one)
+
+
 def markdown(title: str, sections: Sequence[Section], figures: Mapping[str, str]) -> str:
     """A document with pipe tables; figures: their files by title."""
-    parts = [f"# {title}"]
-    for section in sections:
-        parts += [f"## {section.title}", *map(_markdown_text, section.words)]
-        for table in section.tables:
-            parts += [f"### {table.title}"] if table.title else []
-            parts.append(_markdown_table(table))
+    headings = (lambda name: f"## {name}"), (lambda name: f"### {name}")
+    parts = [f"# {title}", *_parts(sections, *headings, _markdown_text, _markdown_table)]
     for name, path in figures.items():
         parts += [f"## {_markdown_text(name)}", f"![{_markdown_text(name)}]({path})"]
     return "\n\n".join(parts) + "\n"
@@ -84,12 +94,12 @@ def _markdown_text(text: str) -> str:
 
 def latex(title: str, sections: Sequence[Section]) -> str:
     """Tables to \\input into a document that uses booktabs and longtable."""
+    headings = (
+        (lambda name: f"\\section*{{{_latex_text(name)}}}"),
+        (lambda name: f"\\subsection*{{{_latex_text(name)}}}"),
+    )
     parts = [f"% {title}. In the preamble: \\usepackage{{booktabs,longtable}}"]
-    for section in sections:
-        parts += [f"\\section*{{{_latex_text(section.title)}}}", *map(_latex_text, section.words)]
-        for table in section.tables:
-            parts += [f"\\subsection*{{{_latex_text(table.title)}}}"] if table.title else []
-            parts.append(_latex_table(table))
+    parts += _parts(sections, *headings, _latex_text, _latex_table)
     return "\n\n".join(parts) + "\n"
 
 

@@ -12,11 +12,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from rotlab.config import Config, ConfigError, run_directory
+from rotlab.config import Config, ConfigError, run_directory, status
 from rotlab.config.checks import DoesNotFit
-from rotlab.config.sweep import DOES_NOT_FIT, FAILED, FINISHED, REFUSED, Ended
+from rotlab.config.sweep import FAILED, REFUSED, Ended
 from rotlab.data.cell import require_cell_fits
-from rotlab.training import manifest as manifests
 from rotlab.training.lock import locked
 from rotlab.training.manifest import Manifest, complete_run, read_manifest
 from rotlab.training.signals import passed_on
@@ -31,13 +30,13 @@ def train_apart(config: Config) -> Ended:
     A signal to this process is the child's to answer; once that has ended, SystemExit ends the sweep.
     """
     if (done := complete_run(config)) is not None:
-        return Ended(FINISHED, f"already, at {done.summary()}")
+        return Ended(status.FINISHED, f"already, at {done.summary()}")
     directory = run_directory(config)
     directory.mkdir(parents=True, exist_ok=True)
     try:
         require_cell_fits(config)
     except DoesNotFit as error:
-        _noted(config, directory, DOES_NOT_FIT, str(error))
+        _noted(config, directory, status.DOES_NOT_FIT, str(error))
         raise
     code, last_error, heard = _child(config, directory / LOG)
     ended = _judged(config, directory, code, last_error)
@@ -71,28 +70,28 @@ def _child(config: Config, log: Path) -> tuple[int, str, int | None]:
 def _judged(config: Config, directory: Path, code: int, last_error: str) -> Ended:
     manifest = _manifest(directory)
     if code == 0:
-        return Ended(FINISHED, manifest.summary() if manifest is not None else "")
+        return Ended(status.FINISHED, manifest.summary() if manifest is not None else "")
     if code == REFUSED:
         # Another process may be at work there: it is its manifest then.
-        return Ended("refused", last_error, code)
-    status, reason = manifests.FAILED, f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
-    if manifest is not None and manifest.status == manifests.INTERRUPTED:
-        status, reason = manifests.INTERRUPTED, manifest.reason or reason
+        return Ended(status.REFUSED, last_error, code)
+    how, reason = status.FAILED, f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
+    if manifest is not None and manifest.status == status.INTERRUPTED:
+        how, reason = status.INTERRUPTED, manifest.reason or reason
     elif code > 0:
-        noted = manifest.reason if manifest is not None and manifest.status == manifests.FAILED else None
+        noted = manifest.reason if manifest is not None and manifest.status == status.FAILED else None
         reason = last_error or noted or reason
-    _noted(config, directory, status, reason)
-    where = f"; see {directory / LOG}" if status == manifests.FAILED else ""
-    return Ended(status, f"{reason}{where}", FAILED)
+    _noted(config, directory, how, reason)
+    where = f"; see {directory / LOG}" if how == status.FAILED else ""
+    return Ended(how, f"{reason}{where}", FAILED)
 
 
-def _noted(config: Config, directory: Path, status: str, reason: str) -> None:
+def _noted(config: Config, directory: Path, how: str, reason: str) -> None:
     """Have the manifest say how the job ended, unless somebody works on the run."""
     try:
         with locked(directory, wait=0):
             manifest = _manifest(directory) or Manifest.of(config)
-            if manifest.status == manifests.RUNNING or not manifest.sessions:
-                manifest.status, manifest.reason = status, reason
+            if manifest.status == status.RUNNING or not manifest.sessions:
+                manifest.status, manifest.reason = how, reason
                 manifest.write(directory)
     except ConfigError as error:
         print(f"note: {error}", file=sys.stderr)

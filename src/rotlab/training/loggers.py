@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from lightning.pytorch.loggers import Logger
 
 from rotlab.config import ConfigError
-from rotlab.training.manifest import RUNNING, Manifest
+from rotlab.config.status import RUNNING
+from rotlab.training.manifest import Manifest
 from rotlab.training.quiet_logger import QuietLogger
 from rotlab.training.wandb_run import WandbRun, start_wandb
 

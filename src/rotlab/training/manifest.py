@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from rotlab.config import Config, run_directory, run_name
+from rotlab.config.status import RUNNING
 from rotlab.training.files import write_whole
 
 FORMAT = 1
 NAME = "manifest.json"
-RUNNING, FINISHED, INTERRUPTED, FAILED = "running", "finished", "interrupted", "failed"
 _PACKAGES = ("rotlab", "torch", "lightning", "hydra-core", "omegaconf", "wandb", "numba", "numpy")
 
 
@@ -26,7 +26,7 @@ _PACKAGES = ("rotlab", "torch", "lightning", "hydra-core", "omegaconf", "wandb",
 class Manifest:
     """One run. Written anew at each change, whole; `read` gives what stands in a directory.
 
-    status: running (also what a killed run leaves), finished, interrupted, failed; reason: why, for the last two.
+    status: see `config.status`; reason: why, where it didn't finish.
     step: the last that is saved; max_steps: where it ends. evaluations: step, right and problems of each. sessions: one
     entry for each process that worked on it: when, where, from which step, with which versions and git state.
     """

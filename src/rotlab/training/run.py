@@ -16,6 +16,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.plugins.environments import LightningEnvironment
 
 from rotlab.config import Config, ConfigError, RunFailed, run_directory
+from rotlab.config.status import FAILED, FINISHED, INTERRUPTED
 from rotlab.data.cell import Cell, cell_of, require_cell_fits
 from rotlab.data.ranks import Ranks
 from rotlab.data.test_set import ProblemSet
@@ -27,7 +28,7 @@ from rotlab.training.interruption import Interrupted, Interruption
 from rotlab.training.job import Job
 from rotlab.training.lock import locked
 from rotlab.training.loggers import build_loggers, finishing, wandb_id
-from rotlab.training.manifest import FAILED, FINISHED, INTERRUPTED, Manifest
+from rotlab.training.manifest import Manifest
 from rotlab.training.module import RotModule
 from rotlab.training.quiet_logger import announce
 from rotlab.training.resuming import Resume, emptied, give_weights, standing
